@@ -33,6 +33,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("targets",),
     ("ops",),
     ("ir",),
+    ("tasks",),
     ("config",),
     ("core",),
 )
@@ -45,7 +46,9 @@ NOT_LAYERS = frozenset({"_data", "__pycache__", "__init__.py", "__init__.pyi", "
 STRANGERS = frozenset({"frontends"})
 
 # Packages that come through the door only: core.optional.require("torch", to="read .pt2 models").
-BEHIND_THE_DOOR = frozenset({"torch", "tensorflow", "openvino", "plotly", "transformers", "aimet_onnx"})
+BEHIND_THE_DOOR = frozenset(
+    "torch tensorflow openvino plotly transformers aimet_onnx dask distributed fsspec".split()  # noqa: SIM905
+)
 
 # Where a package may be imported. A home is a module prefix below edgewright.
 _ABOVE_THE_MIDDLE = tuple(name for row in ROWS[: DEPTH["frontends"] + 1] for name in row if name)

@@ -14,8 +14,8 @@ ROOT = Path("src/edgewright")
 FEWEST = 3
 # Asked of an op: "is it one of these?" May only get smaller: ask a trait (edgewright/ir/op.py) instead.
 MOST_CLASS_CHECKS = 90
-# Ops define traits, frontends write ops, passes match patterns of them.
-FREE = ("ops/", "frontends/", "passes/")
+# Ops define traits, frontends write ops, passes and the rules of an architecture match patterns of them.
+FREE = ("ops/", "frontends/", "passes/", "analyse/architecture/")
 # Where a list is no property of the ops in it.
 EXCEPTIONS = {
     "analyse/metric.py": "the layers that classifiers end with",

@@ -26,7 +26,7 @@ KNOWN = (
     r"aimet-onnx is not installed",
     r"\S+==\S+ (cannot be fetched here|was not fetched within)",
     r"node is not installed",
-    r"could not import '(keras|transformers)'",
+    r"could not import '(keras|transformers|sacrebleu|scipy\S*|sentencepiece|tokenizers)'",
     r"the libraries refuse it",
 )
 LIMIT = 10

@@ -29,5 +29,9 @@ server_version
 sys_version
 protocol_version
 do_GET
+do_POST
+close_connection
 do_HEAD
 log_message
+use_listings_cache  # fsspec reads it
+compute_all  # jobs of many runs call it

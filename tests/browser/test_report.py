@@ -93,6 +93,23 @@ def test_the_report_opens_in_two_seconds(built, open_page):
     assert built.stat().st_size < 3_000_000
 
 
+def test_the_graph_is_drawn_and_a_layer_of_the_table_leads_to_its_node(built, open_page):
+    page = open_page(built)
+    assert page.locator(".graph-frame iframe").count() == 0
+    link = page.locator("#layer-rows a").first
+    link.click()
+    inside = page.frame_locator(".graph-frame iframe")
+    inside.locator("#panel .name", has_text=link.inner_text()).first.wait_for()
+    assert inside.locator("#overlay option:checked").inner_text() == "SQNR up to here, simulated"
+    shade = "element => getComputedStyle(element).backgroundColor"
+    before = inside.locator("body").evaluate(shade)
+    page.locator("#theme").click()
+    page.wait_for_timeout(200)
+    assert inside.locator("body").evaluate(shade) != before
+    # Its worker is a part of the page.
+    assert [text for text in page.said if not text.startswith("asked for blob:null/")] == []
+
+
 def test_light_and_dark_differ_and_the_button_changes_them(open_page):
     shade = "getComputedStyle(document.body).backgroundColor"
     light, dark = (open_page(record(), scheme=scheme) for scheme in ("light", "dark"))

@@ -1,5 +1,6 @@
 """The viewer in a real browser: Chromium, driven by Playwright; skipped where either is missing."""
 
+import importlib.util
 import shutil
 from pathlib import Path
 
@@ -7,7 +8,11 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from tests.optional import NEEDS_BROWSER
+from edgewright.config.model_library import LibraryOutput, LibrarySource
+from edgewright.sdk.model_library import generate_libraries
+from edgewright.tools.umbrella import main as run_edgewright
+from edgewright.view.viewer import list_folder, start_viewer
+from tests.optional import NEEDS_BROWSER, NO_TORCH
 from tests.unit.view.sample_models import HOSTILE, save_chain, save_convolution
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
@@ -89,6 +94,56 @@ def test_each_kind_of_file_is_drawn_searched_and_described(files, open_view, nam
     page.locator("#panel button", has_text="Histogram").first.click()
     page.locator("#panel svg").first.wait_for()
     assert page.said == []
+
+
+@pytest.fixture(scope="module")
+def built(files, tmp_path_factory):
+    """The kinds that need a compiler, a build or torch, by name; what this machine cannot make is absent."""
+    folder = tmp_path_factory.mktemp("built")
+    data = np.random.default_rng(0).standard_normal((30, 1, 3, 8, 8)).astype(np.float32)
+    ew.build(files / "small.onnx", data, target="SM8650", output=folder / "build", precision="w8a8")
+    generate_libraries(
+        LibrarySource(cpp=str(files / "small.cpp"), bin=str(files / "small.bin")),
+        LibraryOutput(targets=("x86_64-linux-clang",), lib_name="small", output_dir=str(folder)),
+    )
+    if importlib.util.find_spec("torch") is not None:
+        import torch
+
+        module = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()).eval()
+        torch.export.save(torch.export.export(module, (torch.zeros(1, 4),)), folder / "small.pt2")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "kind"),
+    [
+        ("build", "Conv2d", "DLC"),
+        ("build/report.json", "Conv2d", "DLC"),
+        ("build/small.cpp", "Conv2d", "QNN net.json"),
+        ("build/small.bin", "Conv2d", "QNN net.json"),
+        ("build/quantization_config.json", "Activation", "encodings"),
+        ("build/context_binaries/small_ctx.onnx", "EPContext", "ONNX"),
+        ("build/context_binaries/htp_context.bin", "", "context binary"),
+        ("x86_64-linux-clang/libsmall.so", "Conv2d", "model library"),
+        ("small.pt2", "linear", "PyTorch"),
+    ],
+)
+def test_each_kind_that_is_compiled_or_built_is_drawn(built, open_view, name, op, kind):
+    if not (built / name).exists():
+        pytest.skip(NO_TORCH if name.endswith(".pt2") else "the wheel onnxruntime-qnn is not installed")
+    page = open_view(built / name)
+    assert page.locator("#format").inner_text().startswith(kind)
+    search(page, op or "small")
+    page.locator("#panel h2", has_text=op).first.wait_for()
+    assert "datatype" in read_panel(page)
+    assert page.said == []
+
+
+def test_the_layers_of_a_build_and_where_its_backends_disagree_are_overlays(built, open_view):
+    page = open_view(built / "build")
+    titles = page.locator("#overlay option").all_inner_texts()
+    assert titles[1] == "SQNR up to here, simulated"
+    assert ("Simulation against emulator" in titles) == ("SQNR up to here, emulated" in titles)
 
 
 def test_an_exported_page_does_the_same_from_a_disk(files, open_view, tmp_path):
@@ -271,3 +326,115 @@ def test_a_page_of_another_origin_gets_nothing(files, browser, open_view):
         page.close()
     finally:
         shown.close()
+
+
+@pytest.fixture
+def open_folder(files, browser, tmp_path):
+    """The viewer of a folder with a model and samples, as qnn-netron shows it."""
+    for name in ("small_net.json", "small.bin", "small.dlc"):
+        shutil.copy(files / name, tmp_path)
+    data = np.random.default_rng(1).standard_normal((2, 1, 3, 8, 8)).astype(np.float32)
+    for number, sample in enumerate(data):
+        sample.tofile(tmp_path / f"{number}.raw")
+    (tmp_path / "list.txt").write_text("".join(f"{tmp_path / f'{number}.raw'}\n" for number in range(2)))
+    with start_viewer(list_folder(tmp_path), open_browser=False, root=tmp_path) as viewer:
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.said = []
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        page.goto(viewer.url)
+        page.wait_for_selector("body[data-ready]", state="attached")
+        yield page
+        page.close()
+
+
+def test_a_form_compares_two_inferences_and_marks_nodes(open_folder, tmp_path):
+    page = open_folder
+    page.keyboard.press("d")
+    page.get_by_label("Default Verifier").select_option("SQNR")
+    page.get_by_label("Default Verifier").select_option("RtolAtol")
+    page.get_by_label("rtolmargin").fill("0")
+    page.get_by_label("atolmargin").fill("0")
+    page.get_by_label("Save Run Configurations").fill("saved_run.json")
+    page.locator("#diff button.main").click()
+    page.locator("#title", has_text="diff of").wait_for(timeout=60_000)
+    assert {"diff", "saved_run.json"} <= {path.name for path in tmp_path.iterdir()}
+    page.locator("#diff-controls input").nth(1).fill("1e9")
+    marked = page.locator("#beyond").inner_text()
+    assert marked != "0 nodes"
+    page.locator("#next").click()
+    page.locator("#panel h3", has_text="Diff").wait_for()
+    assert "Run 2" in read_panel(page)
+    rings = "() => edgewrightView.canvas.look.rings(edgewrightView.canvas.look.selected)"
+    assert page.evaluate(rings) == ["#d43d2f"]
+    page.locator("#diff-controls input").nth(1).fill("0")
+    page.locator("#diff-controls input").nth(0).fill("1e9")
+    assert page.locator("#beyond").inner_text() != "0 nodes"
+    page.keyboard.press("Tab")
+    page.locator("#diff-button").click()
+    page.get_by_label("Load Saved Run").fill("saved_run.json")
+    page.locator("#diff button", has_text="Load").click()
+    page.wait_for_function("() => document.querySelector('#diff datalist') !== null")
+    assert page.get_by_label("rtolmargin").input_value() == "0"
+    assert page.said == []
+
+
+def test_a_form_says_what_is_wrong(open_folder):
+    page = open_folder
+    page.locator("#diff-button").click()
+    page.locator("#diff fieldset").first.get_by_label("Target Device").select_option("on-device")
+    page.locator("#diff button.main").click()
+    page.locator("#diff .problem", has_text="is not reached from here").wait_for()
+
+
+def test_a_file_is_opened_from_within_the_page(files, open_view):
+    page = open_view(files / "small.onnx")
+    page.locator("#file").set_input_files(files / "mnist_dscnn_int8.tflite")
+    page.locator("#title", has_text="mnist_dscnn_int8.tflite").wait_for()
+    page.locator("#model").select_option(label="small.onnx")
+    page.locator("#title", has_text="small.onnx").wait_for()
+    assert page.said == []
+
+
+def test_a_saved_page_opens_with_the_groups_and_positions_it_had(open_view, tmp_path):
+    save_chain(tmp_path / "net.onnx", [f"layer_{n // 50}/op_{n}" for n in range(500)])
+    for export in (None, tmp_path / "first.html"):
+        page = open_view(tmp_path / "net.onnx", export=export)
+        page.keyboard.press("f")
+        page.wait_for_timeout(300)
+        search(page, "op_333")
+        page.wait_for_timeout(300)
+        place = """() => edgewrightView.canvas.scene.boxes.map(
+            ({ box, x, y }) => [box, Math.round(x), Math.round(y)])"""
+        before = page.evaluate(place)
+        with page.expect_download() as download:
+            page.locator("#save").click()
+        saved = tmp_path / "saved.html"
+        download.value.save_as(saved)
+        assert page.said == []
+        page.goto(saved.as_uri())
+        page.wait_for_selector("body[data-ready]", state="attached")
+        assert page.evaluate(place) == before
+        assert '"stored"' in saved.read_text()
+
+
+def test_the_values_of_results_are_drawn_where_samples_are_given(files, open_view, tmp_path):
+    data = np.random.default_rng(2).standard_normal((3, 1, 3, 8, 8)).astype(np.float32)
+    np.save(tmp_path / "data.npy", data)
+    page_file = tmp_path / "page.html"
+    words = [
+        "view",
+        str(files / "small.onnx"),
+        "--data",
+        str(tmp_path / "data.npy"),
+        "--export",
+        str(page_file),
+    ]
+    assert run_edgewright(words) == 0
+    page = open_view(files / "small.onnx")
+    page.goto(page_file.as_uri())
+    page.wait_for_selector("body[data-ready]", state="attached")
+    search(page, "Relu")
+    page.locator("#panel button", has_text="Values").first.click()
+    page.locator("#panel svg").first.wait_for()
+    assert "mean, deviation" in read_panel(page)

@@ -38,14 +38,14 @@ def test_a_model_is_written_in_its_three_files(call, network, tmp_path):
     assert tensors["x"]["dims"] == [1, 4, 4, 2]
 
 
-def test_the_architecture_checker_is_named_and_the_model_converted(call, network, tmp_path):
+def test_the_architecture_is_checked_where_that_is_asked_for(call, network, tmp_path):
     answer = call(main, "-i", network, "-o", tmp_path / "m.cpp", "--arch_checker")
     assert (answer.code, (tmp_path / "m_net.json").exists()) == (0, True)
-    assert f"qnn-architecture-checker, which takes its place and is not built yet, reads {tmp_path}" in (
-        " ".join(answer.out.split())
-    )
-    plain = call(main, "-i", network, "-o", tmp_path / "m.cpp")
-    assert "qnn-architecture-checker" not in plain.out
+    rows = (tmp_path / "m_architecture_checker.csv").read_text().splitlines()
+    assert rows[0].startswith("Graph/Node_name,Issue,Recommendation,Type,Input_tensor_name:[dims]")
+    assert f"architecture check: {len(rows) - 1} issues" in " ".join(answer.out.split())
+    plain = call(main, "-i", network, "-o", tmp_path / "other.cpp")
+    assert "architecture check" not in plain.out
 
 
 def test_an_input_is_resized_by_its_own_name_or_the_signatures(call, network, tmp_path):

@@ -91,8 +91,8 @@ from edgewright.targets.soc import find_htp_soc
 
 log = logging.getLogger(__name__)
 
-# Draws the page of a record; handed in, for reports are above this layer.
-Render = Callable[[BuildRecord], Iterable[bytes]]
+# Draws the page of a record and the graph that was built; handed in, for reports are above this layer.
+Render = Callable[[BuildRecord, Graph], Iterable[bytes]]
 REPORT, RECORD = "report.html", "report.json"
 
 
@@ -141,7 +141,7 @@ class _Build:
         analyse = partial(self._analyse, graph, results, compiled.backend, evaluation.loss)
         analysis = self._ledger.run_stage("analyse", AnalysisResult, analyse)
         record = self._record(preflight, results, graph, compiled, evaluation, analysis)
-        self._report(record)
+        self._report(record, graph)
         if self._refusal is not None:
             log.warning("all files but the binary are in %s", self._request.output)
             raise self._refusal
@@ -452,9 +452,9 @@ class _Build:
         do = "check --mean, --std, --layout and --color, or the arrays, and that labels count from 0"
         return [Finding("warning", "float-model", what, do=do)] if what else []
 
-    def _report(self, record: BuildRecord) -> None:
+    def _report(self, record: BuildRecord, graph: Graph) -> None:
         """The last files; once all are in place nothing is left to resume."""
-        write_whole(self._staged / REPORT, self._render(record))
+        write_whole(self._staged / REPORT, self._render(record, graph))
         write_whole(self._staged / RECORD, [to_json(record)])
         remove_stale(self._request, record.artifacts)
         publish(self._staged, self._request.output, last=(REPORT, RECORD))

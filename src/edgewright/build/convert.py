@@ -4,6 +4,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from edgewright.analyse.architecture.check import check_architecture
+from edgewright.analyse.architecture.summary import list_findings as list_architecture_findings
 from edgewright.analyse.records import Finding
 from edgewright.build.candidate_builder import has_quantization_pairs, is_fixed_point
 from edgewright.build.candidates import AS_GIVEN, list_candidates
@@ -85,6 +87,8 @@ def convert_model(request: BuildRequest, opened: OpenedModel) -> Conversion:
         conversion.findings.append(Finding("note", "model", note))
     conversion.problems += checks.problems
     conversion.findings += checks.hints
+    if not checks.problems:
+        conversion.findings += list_architecture_findings(check_architecture(graph))
     for finding in checks.hints:
         if finding.grade == "warning":
             log.warning("%s", finding.what)

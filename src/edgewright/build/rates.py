@@ -1,6 +1,5 @@
 """How fast this machine runs a model now: measured on a few samples, before anything is estimated."""
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from edgewright.backends.executor import CpuExecutor
 from edgewright.config.backend_config import BackendConfig
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.files import write_whole
+from edgewright.core.machine_use import count_cores, read_thread_limit
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import spell_io_names
@@ -92,7 +92,7 @@ def try_model(graph: Graph, samples: Sequence[Mapping[str, Array]], chip: Soc | 
 
 def count_workers() -> int:
     """How many emulators run at a time."""
-    return max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1))
+    return min(MOST_WORKERS, read_thread_limit() or count_cores())
 
 
 def _time_model(model: Model, samples: Sequence[Mapping[str, Array]], backend: str) -> tuple[float, float]:

@@ -137,7 +137,7 @@ class ArchChecker(OptionGroup):
     title = "Architecture check"
 
     arch_checker: bool = opt(
-        help="point to qnn-architecture-checker, which reads the written _net.json in place of this option"
+        help="check the written model as qnn-architecture-checker does, which takes the place of this"
     )
 
 

@@ -31,7 +31,13 @@ class LanguageModelOptions(OptionGroup):
 
     title = "Quantization"
 
-    to: str = opt("--to", choices=("gguf",), default="gguf", help="the format of the file")
+    to: str = opt(
+        "--to",
+        choices=("gguf", "onnx", "openvino", "mlx", "safetensors"),
+        default="gguf",
+        help="gguf: one file for llama.cpp; folders: onnx for ONNX Runtime (GenAI), openvino for OpenVINO "
+        "(GenAI), mlx for mlx-lm, safetensors for PyTorch: what the codes stand for, in floats",
+    )
     precision: str = opt(
         choices=("int4", "int8", "fp16", "fp32"), default="int4", help="the precision of the weights"
     )
@@ -41,7 +47,10 @@ class LanguageModelOptions(OptionGroup):
         "turns; where nothing is said, best with --calib and fast without",
     )
     block: int = opt(
-        type=make_number_parser(1), metavar="N", default=32, help="weights that share a scale; GGUF has 32"
+        type=make_number_parser(1),
+        metavar="N",
+        default=32,
+        help="weights that share a scale; GGUF has 32 only",
     )
     asym: bool = opt(help="codes with a zero point in place of symmetric ones")
     calib: str | None = opt(
@@ -54,5 +63,5 @@ class LanguageModelOptions(OptionGroup):
         help="another precision for matrices whose names contain NAME, lm_head=int8 for example",
     )
     output_path: str | None = opt(
-        also="-o", metavar="FILE", help="the file to write; FOLDER-PRECISION.gguf otherwise"
+        also="-o", metavar="PATH", help="the file or folder to write; named after the checkpoint otherwise"
     )

@@ -15,9 +15,24 @@ class ViewedFiles(OptionGroup):
 
     files: tuple[str, ...] = opt(
         "FILE",
-        required=True,
         help="files of any kind that is known: source models, net.json, cpp, DLC, model libraries, context "
         "binaries, encodings, build folders",
+    )
+
+
+@dataclass(frozen=True)
+class ViewMeasures(OptionGroup):
+    """What is known beside the models."""
+
+    title = "Measures"
+
+    profile: str | None = opt(
+        metavar="LOG", help="a profile of qnn-net-run --profiling_level detailed: colours nodes by their time"
+    )
+    data: str | None = opt(
+        metavar="PATH",
+        help="samples, as edgewright debug takes them: the panel shows how results of nodes are distributed "
+        "over the first four",
     )
 
 
@@ -31,6 +46,8 @@ class ViewComparison(OptionGroup):
         Needs("--results", "--golden"),
         Needs("--verifier", "--golden"),
         Needs("--threshold", "--golden"),
+        Excludes("--run", "--diff"),
+        Excludes("--run", "--golden"),
     )
 
     diff: bool = opt(help="show two models side by side, nodes matched, and what differs")
@@ -47,6 +64,14 @@ class ViewComparison(OptionGroup):
     )
     threshold: float | None = opt(
         metavar="X", help="the score where a difference begins; otherwise that of the verifier"
+    )
+    run: str | None = opt(
+        metavar="FILE", help="do a comparison that the form of the page saved, and show what came of it"
+    )
+    working_dir: str | None = opt(
+        also="-w",
+        metavar="DIR",
+        help="the folder that comparisons read and write in; the page has a form for them where it is given",
     )
 
 

@@ -1,4 +1,4 @@
-"""What this process uses of its machine: memory and CPU time."""
+"""What this process uses of its machine, and may use: memory, CPU time, cores."""
 
 import os
 import time
@@ -18,6 +18,17 @@ def measure_memory() -> int:
 def measure_processor_time() -> float:
     """CPU seconds of all threads of this process."""
     return time.process_time_ns() / 1e9
+
+
+def count_cores() -> int:
+    """Cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def read_thread_limit() -> int:
+    """Threads that OMP_NUM_THREADS allows; 0 where it says nothing."""
+    text = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return int(text) if text.isdecimal() else 0
 
 
 def _measure_peak_memory() -> int:

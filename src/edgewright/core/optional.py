@@ -41,7 +41,12 @@ PACKAGES: tuple[Package, ...] = (
     Package("PIL", "Pillow", "samples from images", extra="images"),
     Package("jiwer", "jiwer", "errors of words in transcripts", extra="metrics"),
     Package("pycocotools", "pycocotools", "average precision of detectors", extra="metrics"),
+    Package("sacrebleu", "sacrebleu", "BLEU of translations", extra="evaluator"),
+    Package("scipy", "scipy", "WIDER FACE's annotations", extra="evaluator"),
+    Package("sentencepiece", "sentencepiece", "pieces of sentences for translation", extra="evaluator"),
     Package("plotly", "plotly", "plots in reports", extra="plots"),
+    Package("distributed", "distributed", "sweeps on a Dask cluster", extra="cluster"),
+    Package("fsspec", "fsspec", "results of sweeps in an object store", extra="cluster"),
     Package("matplotlib", "matplotlib", "pictures of tensors", extra="debugger"),
     Package("xlsxwriter", "xlsxwriter", "sheets of compared encodings", extra="debugger"),
 )

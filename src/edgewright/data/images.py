@@ -59,7 +59,6 @@ class ImageReader:
 
     def check(self, path: Path) -> None:
         """Looks at the header: a file that is no image is an error."""
-        measure_file(path)
         with self._open_image(path):
             pass
 
@@ -98,30 +97,48 @@ class ImageReader:
 
     def _read_pixels(self, image: Any) -> Array:
         """Height, width, channels; 0 to 255."""
-        ops = require("PIL.ImageOps", to="read images")
-        upright = ops.exif_transpose(image)
-        if upright.mode.startswith("I"):
-            # 16 bits a pixel: Pillow would cut all above 255 off.
-            deep = np.clip(np.asarray(upright, np.float32) / 257, 0, 255)
-            upright = require("PIL.Image", to="read images").fromarray(deep.round().astype(np.uint8))
+        upright = _turn_upright(image)
         sized = upright.convert(MODES[self.channels]).resize((self.width, self.height), BILINEAR)
         pixels: Array = np.asarray(sized)
         return pixels.reshape(self.height, self.width, self.channels)
 
     @contextmanager
     def _open_image(self, path: Path) -> Iterator[Any]:
-        pillow = require("PIL.Image", to="read images")
-        # Pillow raises all of these for damaged files, the last one for sizes that would fill the memory.
-        damage = (OSError, SyntaxError, ValueError, EOFError, IndexError, pillow.DecompressionBombError)
-        try:
-            with pillow.open(path) as image:
-                yield image
-        except damage as problem:
-            raise BadInput(
-                f"the file is no readable image: {shown(problem)}",
-                Where(file=str(path), tensor=self.name),
-                do="write it again, or take it out of the folder",
-            ) from None
+        with open_image(path, self.name) as image:
+            yield image
+
+
+@contextmanager
+def open_image(path: Path, tensor: str | None = None) -> Iterator[Any]:
+    """Pillow's image of a file; a damaged one is an error, for which the input is named."""
+    pillow = require("PIL.Image", to="read images")
+    measure_file(path)
+    # Pillow raises all of these for damaged files, the last one for sizes that would fill the memory.
+    damage = (OSError, SyntaxError, ValueError, EOFError, IndexError, pillow.DecompressionBombError)
+    try:
+        with pillow.open(path) as image:
+            yield image
+    except damage as problem:
+        raise BadInput(
+            f"the file is no readable image: {shown(problem)}",
+            Where(file=str(path), tensor=tensor),
+            do="write it again, or take it out of the data",
+        ) from None
+
+
+def read_colours(path: Path) -> Array:
+    """Height, width and red, green, blue of 0 to 255, turned upright."""
+    with open_image(path) as image:
+        return np.asarray(_turn_upright(image).convert("RGB"))
+
+
+def _turn_upright(image: Any) -> Any:
+    upright = require("PIL.ImageOps", to="read images").exif_transpose(image)
+    if not upright.mode.startswith("I"):
+        return upright
+    # 16 bits a pixel: Pillow would cut all above 255 off.
+    deep = np.clip(np.asarray(upright, np.float32) / 257, 0, 255)
+    return require("PIL.Image", to="read images").fromarray(deep.round().astype(np.uint8))
 
 
 def read_class_map(path: Path) -> Array:

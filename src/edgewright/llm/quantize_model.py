@@ -2,16 +2,19 @@
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgewright.core.errors import UsageError, shown
+from edgewright.core.numbers import Array
 from edgewright.llm.calibration import read_calibration_texts
 from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.recipe import BALANCED, BEST, BITS, FAST, Recipe
-from edgewright.llm.writers.gguf_file import write_gguf
 
-FORMATS: dict[str, str] = {"gguf": ".gguf"}
+Writer = Callable[[Checkpoint, Recipe, Path, Sequence[Array]], None]
+# GGUF is one file, all others are folders.
+FORMATS = ("gguf", "onnx", "openvino", "mlx", "safetensors")
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,10 @@ def quantize_language_model(
 
     Args:
         folder: config.json, safetensors and tokenizer files.
-        format: gguf.
+        format: gguf, onnx, openvino, mlx or safetensors.
         recipe: precision, blocks and effort; int4 in blocks of 32 where nothing is said.
         calibration: a text, or a .npy file of tokens; without it the recipe must be 'fast'.
-        output: the file; beside the folder, named after it, where nothing is said.
+        output: the file or folder; named after the checkpoint where nothing is said.
     """
     start = time.monotonic()
     if format not in FORMATS:
@@ -54,7 +57,8 @@ def quantize_language_model(
     checkpoint, recipe = Checkpoint(folder), recipe or Recipe()
     texts = read_calibration_texts(checkpoint, Path(calibration)) if calibration else []
     path = Path(output) if output else _name_file(checkpoint, recipe, format)
-    write_gguf(checkpoint, recipe, path, texts)
+    _keep_source(checkpoint, path)
+    _find_writer(format)(checkpoint, recipe, path, texts)
     sizes = [math.prod(tensor.shape) for tensor in checkpoint.tensors.values()]
     widths = [tensor.dtype.itemsize for tensor in checkpoint.tensors.values()]
     return LanguageModelFile(
@@ -63,7 +67,7 @@ def quantize_language_model(
         precision=recipe.precision,
         recipe=recipe.name,
         source_bytes=sum(size * width for size, width in zip(sizes, widths, strict=True)),
-        file_bytes=path.stat().st_size,
+        file_bytes=_measure_size(path),
         parameters=sum(sizes),
         tokens=sum(map(len, texts)),
         seconds=time.monotonic() - start,
@@ -84,4 +88,34 @@ def choose_recipe_name(name: str | None, precision: str, *, has_text: bool) -> s
 
 def _name_file(checkpoint: Checkpoint, recipe: Recipe, kind: str) -> Path:
     folder = checkpoint.folder.resolve()
-    return Path(f"{folder.name}-{recipe.precision}{FORMATS[kind]}")
+    ending = ".gguf" if kind == "gguf" else f"-{kind}"
+    return Path(f"{folder.name}-{recipe.precision}{ending}")
+
+
+def _find_writer(kind: str) -> Writer:
+    """Imported when it is used: each needs packages that the others do not."""
+    match kind:
+        case "gguf":
+            from edgewright.llm.writers.gguf_file import write_gguf as write
+        case "onnx":
+            from edgewright.llm.writers.onnx_folder import write_onnx as write
+        case "openvino":
+            from edgewright.llm.writers.openvino_folder import write_openvino as write
+        case "mlx":
+            from edgewright.llm.writers.mlx_folder import write_mlx as write
+        case _:
+            from edgewright.llm.writers.safetensors_folder import write_safetensors as write
+    return write
+
+
+def _keep_source(checkpoint: Checkpoint, path: Path) -> None:
+    """A folder that is written replaces an older one, which must not be the checkpoint."""
+    source, target = checkpoint.folder.resolve(), path.resolve()
+    if source == target or source.is_relative_to(target):
+        raise UsageError(f"'{shown(path)}' is the checkpoint itself", do="name another place with -o")
+
+
+def _measure_size(path: Path) -> int:
+    """Bytes of a file, or of all files of a folder."""
+    files = [path] if path.is_file() else [file for file in path.iterdir() if file.is_file()]
+    return sum(file.stat().st_size for file in files)

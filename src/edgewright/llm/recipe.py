@@ -1,7 +1,7 @@
 """How weights are quantized: the grid of each matrix, and how much is done to choose codes well."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from edgewright.core.errors import UsageError, shown
@@ -49,6 +49,12 @@ class Recipe:
     def is_kept(self, tensor: str) -> bool:
         """Whether the user said something of this matrix."""
         return bool(self._list_patterns(tensor))
+
+    def widen_head(self, head: str) -> "Recipe":
+        """The head of a model in 4 bits has 8, unless the user says something of it."""
+        if self.precision != "int4" or self.is_kept(head):
+            return self
+        return replace(self, keep={**self.keep, head: "int8"})
 
     def _list_patterns(self, tensor: str) -> list[str]:
         return [

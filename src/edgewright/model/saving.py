@@ -166,6 +166,11 @@ def load_graph(path: Path | str, weight_file: Path | str | None = None, name: st
     return load_program(path, weight_file).graph(name)
 
 
+def load_shapes(path: Path | str) -> Graph:
+    """The graph of a net.json whose weights are not at hand: they are zeros."""
+    return lift(reader.read(path, is_empty=True))
+
+
 def load_program(
     path: Path | str, weight_file: Path | str | None = None, prefix: str = "QnnModel"
 ) -> Program:

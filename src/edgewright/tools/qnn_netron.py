@@ -13,8 +13,9 @@ def run(folder: NetronFolder, page: NetronPage, _messages: Messages) -> None:
 
     from edgewright.view.viewer import list_folder, start_viewer
 
-    models = list_folder(Path(folder.working_dir))
-    with start_viewer(models, open_browser=not page.no_browser, port=page.port) as viewer:
+    home = Path(folder.working_dir)
+    models = list_folder(home)
+    with start_viewer(models, open_browser=not page.no_browser, port=page.port, root=home) as viewer:
         print(f"the page is at {viewer.url} (stop with ^C)", flush=True)
         viewer.wait()
 

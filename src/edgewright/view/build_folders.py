@@ -7,17 +7,9 @@ from typing import Any
 
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.files import read_limited, resolve_inside
-from edgewright.view.records import Overlay, ViewGraph
 
 REPORT = "report.json"
 _LARGEST_REPORT = 1 << 28
-# What a report has for a layer, and what it is called here; a small number of decibels is the one to look at.
-_MEASURES = (
-    ("sim_db", "sqnr", "SQNR up to here, simulated"),
-    ("emulator_db", "emulator_sqnr", "SQNR up to here, emulated"),
-    ("own_db", "own_sqnr", "SQNR of this op alone"),
-    ("weight_db", "weight_sqnr", "SQNR of its weights alone"),
-)
 
 
 def is_build_folder(path: Path) -> bool:
@@ -62,23 +54,9 @@ def list_facts(report: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in rows if isinstance(value, str) and value)
 
 
-def measure_layers(graph: ViewGraph, report: dict[str, Any]) -> tuple[Overlay, ...]:
-    """The measures of the report for the nodes of its model."""
-    makers = {name: node.name for node in graph.nodes for name in node.outputs}
-    known = {name: graph.tensors[name].source for name in makers if name in graph.tensors}
-    sources = {source or name: makers[name] for name, source in known.items()}
-    values: dict[str, dict[str, float]] = {}
-    for layer in _list_objects(report.get("layers")):
-        node = makers.get(str(layer.get("tensor"))) or sources.get(str(layer.get("source")))
-        for key, *_ in _MEASURES:
-            number = layer.get(key)
-            if node is not None and isinstance(number, int | float) and abs(number) < 1e6:
-                values.setdefault(key, {})[node] = float(number)
-    return tuple(
-        Overlay(key, title, values[field], "dB", is_low_worse=True)
-        for field, key, title in _MEASURES
-        if field in values
-    )
+def list_layers(report: dict[str, Any]) -> Iterable[dict[str, Any]]:
+    """The layers of a report, as far as they are objects."""
+    return _list_objects(report.get("layers"))
 
 
 def _list_objects(items: Any) -> Iterable[dict[str, Any]]:

@@ -9,6 +9,7 @@ from edgewright.analyse.verifiers.choices import read_verifiers
 from edgewright.analyse.verifiers.verifier import Verifier
 from edgewright.core.errors import BadInput, EdgewrightError, shown
 from edgewright.lower.names import sanitize_name
+from edgewright.sdk.debugger.graph_structure import STRUCTURE_FILE, Structure, read_structure
 from edgewright.sdk.debugger.matching import TensorMatcher
 from edgewright.sdk.debugger.tensor_folder import list_tensor_files
 from edgewright.view.records import Overlay, ViewGraph, ViewModel
@@ -37,7 +38,8 @@ def compare_outputs(model: ViewModel, folders: OutputFolders) -> ViewModel:
     for graph in model.graphs:
         mapping = {tensor.name: tensor.source for tensor in graph.tensors.values() if tensor.source}
         matcher = TensorMatcher(
-            list_tensor_files(folders.golden), list_tensor_files(folders.results), mapping, {}
+            *(list_tensor_files(folders.golden), list_tensor_files(folders.results)),
+            *(mapping, {} if find_structure(folders.golden) else find_structure(folders.results)),
         )
         scores, problems = _score_tensors(matcher, [choice.verifier for choice in choices])
         measured = tuple(
@@ -54,6 +56,15 @@ def compare_outputs(model: ViewModel, folders: OutputFolders) -> ViewModel:
             do="name two folders of raw files that are called like tensors of the model or of its source",
         )
     return replace(model, overlays=overlays, notes=(*model.notes, *notes))
+
+
+def find_structure(results: Path) -> Structure:
+    """What the inference engine wrote of the tensors beside its results; empty for other folders.
+
+    It tells the axes: a shape such as [1, 8, 8, 8] is the same in both layouts.
+    """
+    file = results.resolve().parent.parent / STRUCTURE_FILE
+    return read_structure(file) if file.is_file() else {}
 
 
 def _score_tensors(

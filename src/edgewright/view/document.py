@@ -8,7 +8,17 @@ from edgewright.ir.encodings import Encoding
 from edgewright.view.groups import Group, group_nodes
 from edgewright.view.overlays import measure_nodes
 from edgewright.view.qnn_graphs import count_bytes
-from edgewright.view.records import INPUT, OP, OUTPUT, Overlay, ViewGraph, ViewModel, ViewNode, ViewTensor
+from edgewright.view.records import (
+    INPUT,
+    OP,
+    OUTPUT,
+    Diff,
+    Overlay,
+    ViewGraph,
+    ViewModel,
+    ViewNode,
+    ViewTensor,
+)
 
 VERSION = 1
 # Longer names are cut in the middle: a page draws none of them whole.
@@ -25,7 +35,10 @@ def make_document(model: ViewModel) -> Document:
         "format": model.format,
         "facts": [[name, _cut(value)] for name, value in model.facts],
         "notes": [_cut(note) for note in model.notes],
-        "graphs": [_make_graph(graph, model.overlays.get(graph.name, ())) for graph in model.graphs],
+        "graphs": [
+            _make_graph(graph, model.overlays.get(graph.name, ()), model.diffs.get(graph.name))
+            for graph in model.graphs
+        ],
     }
 
 
@@ -40,14 +53,14 @@ def list_drawn_nodes(graph: ViewGraph) -> list[tuple[str, ViewNode]]:
     ]
 
 
-def _make_graph(graph: ViewGraph, given: Sequence[Overlay]) -> Document:
+def _make_graph(graph: ViewGraph, given: Sequence[Overlay], diff: Diff | None) -> Document:
     drawn = list_drawn_nodes(graph)
     places = {name: place for place, name in enumerate(graph.tensors)}
     names = [node.source or node.name if kind == OP else node.name for kind, node in drawn]
     # An input or output stands beside the groups, whatever its name is.
     paths = [name if kind == OP else "" for name, (kind, _) in zip(names, drawn, strict=True)]
     ops = [node.name if kind == OP else "" for kind, node in drawn]
-    return {
+    made: Document = {
         "name": _cut(graph.name),
         "tensors": [_make_tensor(tensor) for tensor in graph.tensors.values()],
         "nodes": [_make_node(kind, node, places) for kind, node in drawn],
@@ -56,6 +69,10 @@ def _make_graph(graph: ViewGraph, given: Sequence[Overlay]) -> Document:
         "overlays": [_make_overlay(overlay, ops) for overlay in (*given, *measure_nodes(graph))],
         "overlayAtFirst": 0 if given else -1,
     }
+    if diff is not None:
+        rows = [diff.rows.get(name, ()) if name else () for name in ops]
+        made["diff"] = [[[_cut(what), _cut(text)] for what, text in listed] for listed in rows]
+    return made
 
 
 def _make_node(kind: str, node: ViewNode, places: Mapping[str, int]) -> Document:
@@ -89,6 +106,8 @@ def _make_tensor(tensor: ViewTensor) -> Document:
         made["source"] = _cut(tensor.source)
     if tensor.load is not None:
         made["stored"] = count_bytes(tensor) or 0
+    if tensor.values is not None:
+        made["hasValues"] = True
     return made
 
 

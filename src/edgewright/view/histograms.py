@@ -14,21 +14,29 @@ _MOST_ELEMENTS = 1 << 24
 
 
 def summarise(tensor: ViewTensor) -> dict[str, Any]:
-    """Counts, range and moments of the real numbers behind a stored tensor, and the range of each channel."""
-    assert tensor.load is not None
+    """Counts, range and moments of the real numbers behind a tensor, and the range of each channel."""
+    if tensor.load is None:
+        assert tensor.values is not None
+        return tensor.values
     stored = tensor.load()
     if stored.dtype.kind not in "biuf" and stored.dtype.kind != "V":
         return {"count": int(stored.size), "text": f"{stored.dtype} has no histogram"}
-    real = _decode(tensor, stored)
-    finite = real[np.isfinite(real)]
+    summary = summarise_array(_decode(tensor, stored))
+    if "text" in summary:
+        return summary
+    return {**summary, "count": int(stored.size), "channels": _summarise_channels(tensor, stored)}
+
+
+def summarise_array(real: Array) -> dict[str, Any]:
+    """The same of an array as a whole."""
+    finite = np.asarray(real, np.float64)[np.isfinite(real)]
     if not finite.size:
-        return {"count": int(stored.size), "text": "no finite elements"}
+        return {"count": int(real.size), "text": "no finite elements"}
     low, high = float(finite.min()), float(finite.max())
     # Squares of the largest numbers have no number.
     unit = max(abs(low), abs(high)) or 1.0
     return {
-        "count": int(stored.size),
-        "sampled": int(real.size),
+        "count": int(real.size),
         "counts": _count(finite, (low, high), BINS),
         "min": low,
         "max": high,
@@ -36,7 +44,6 @@ def summarise(tensor: ViewTensor) -> dict[str, Any]:
         "std": float((finite / unit).std() * unit),
         "zeros": int(np.count_nonzero(finite == 0)),
         "notFinite": int(real.size - finite.size),
-        "channels": _summarise_channels(tensor, stored),
     }
 
 

@@ -14,12 +14,14 @@ from edgewright.core.files import measure_file, read_limited
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.model.model_files import find_model_file
 from edgewright.view.build_folders import (
+    REPORT,
     find_built_model,
     is_build_folder,
     list_facts,
-    measure_layers,
+    list_layers,
     read_report,
 )
+from edgewright.view.layer_overlays import colour_layers
 from edgewright.view.records import ViewModel
 
 # The keys that files of encodings have.
@@ -48,8 +50,7 @@ def _find_reader(path: Path) -> Callable[[Path, InputSpec], ViewModel]:
 def _view_build(path: Path, spec: InputSpec) -> ViewModel:
     report = read_report(path)
     model = _view_dlc(find_built_model(path, report), spec)
-    overlays = {graph.name: measure_layers(graph, report) for graph in model.graphs}
-    return replace(model, facts=(*list_facts(report), *model.facts), overlays=overlays)
+    return colour_layers(replace(model, facts=(*list_facts(report), *model.facts)), list_layers(report))
 
 
 def _view_source(path: Path, spec: InputSpec) -> ViewModel:
@@ -88,6 +89,8 @@ def _view_json(path: Path, _: InputSpec) -> ViewModel:
     document = _read_object(path)
     if any(key in document for key in _ENCODINGS):
         return _view_encodings(path, _)
+    if path.name == REPORT and "artifacts" in document:
+        return _view_build(path.parent, _)
     if "graph" not in document:
         raise BadInput(
             "the file has no 'graph', expected the _net.json of a converted model or an encodings file",

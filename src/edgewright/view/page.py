@@ -17,7 +17,7 @@ from edgewright.view.records import ViewModel
 # In an order in which each knows the ones before it.
 _APP = (
     *("elements.js", "graph.js", "layout.js", "drawing.js", "canvas.js", "overlay.js", "panel.js"),
-    *("outline.js", "search.js", "source.js", "compare.js", "app.js"),
+    *("outline.js", "search.js", "source.js", "compare.js", "diff_form.js", "save_page.js", "app.js"),
 )
 _WORKER = ("layout.js", "worker.js")
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
@@ -37,28 +37,27 @@ class Asset:
 
 def make_assets() -> dict[str, Asset]:
     """The page and its parts by their paths; the page is "" and names the others."""
-    page = _read("index.html").replace("<!--STYLE-->", '<link rel="stylesheet" href="style.css">')
+    page = read_part("index.html").replace("<!--STYLE-->", '<link rel="stylesheet" href="style.css">')
     page = page.replace("<!--SCRIPT-->", '<script type="module" src="app.js"></script>')
     page = page.replace("<!--POLICY-->", "").replace("<!--DATA-->", "")
     return {
         "": Asset("text/html; charset=utf-8", page.encode()),
         "app.js": Asset("text/javascript; charset=utf-8", _join(_APP).encode()),
         "worker.js": Asset("text/javascript; charset=utf-8", _write_worker().encode()),
-        "style.css": Asset("text/css; charset=utf-8", _read("style.css").encode()),
+        "style.css": Asset("text/css; charset=utf-8", read_part("style.css").encode()),
     }
 
 
 def write_page(
-    models: Sequence[ViewModel], documents: Sequence[Document], comparison: Document | None = None
+    documents: Sequence[Document],
+    comparison: Document | None = None,
+    *,
+    histograms: dict[str, Any] | None = None,
 ) -> bytes:
     """One file with everything in it: it opens from a disk, and asks nobody for anything."""
-    style, script = _read("style.css"), _join(_APP)
-    content = {
-        "documents": list(documents),
-        "histograms": _summarise_all(models),
-        "comparison": comparison,
-    }
-    page = _read("index.html")
+    style, script = read_part("style.css"), _join(_APP)
+    content = {"documents": list(documents), "histograms": histograms, "comparison": comparison}
+    page = read_part("index.html")
     policy = (
         f"default-src 'none'; script-src {_hash_source(script)}; style-src {_hash_source(style)}; "
         "worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'"
@@ -89,15 +88,16 @@ def _dump(value: Any) -> str:
 
 
 def _write_worker() -> str:
-    return f"{_read('dagre.min.js')}\n{_join(_WORKER)}"
+    return f"{read_part('dagre.min.js')}\n{_join(_WORKER)}"
 
 
 def _join(names: Sequence[str]) -> str:
     """Modules as one: their imports name each other, which are all there."""
-    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", _read(name))) for name in names)
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", read_part(name))) for name in names)
 
 
-def _read(name: str) -> str:
+def read_part(name: str) -> str:
+    """A file of the page as text."""
     content = pkgutil.get_data(__name__, f"_data/{name}")
     assert content is not None
     return content.decode()
@@ -107,14 +107,18 @@ def _hash_source(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def _summarise_all(models: Sequence[ViewModel]) -> dict[str, Any]:
+def summarise_all(models: Sequence[ViewModel]) -> dict[str, Any]:
+    """The histograms of all weights, by the numbers of model, graph and tensor."""
     summaries: dict[str, Any] = {}
     left = _MOST_BYTES
     for number, model in enumerate(models):
         for place, graph in enumerate(model.graphs):
             for index, tensor in enumerate(graph.tensors.values()):
-                if tensor.load is None or left <= 0:
+                if tensor.load is not None:
+                    left -= tensor.load().nbytes
+                elif tensor.values is None:
                     continue
-                left -= tensor.load().nbytes
+                if left <= 0:
+                    continue
                 summaries[f"{number}/{place}/{index}"] = summarise(tensor)
     return summaries

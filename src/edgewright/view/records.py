@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
@@ -26,6 +27,8 @@ class ViewTensor:
     # Constants only: the stored elements, read when somebody looks at them.
     load: Callable[[], Array] | None = None
     channel_axis: int = -1
+    # Results only: how their elements are distributed over samples.
+    values: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,13 @@ class Overlay:
     threshold: float | None = None
 
 
+@dataclass(frozen=True)
+class Diff:
+    """What a comparison says of single nodes: rows of the panel, by the name of the node."""
+
+    rows: dict[str, tuple[tuple[str, str], ...]]
+
+
 @dataclass(frozen=True, eq=False)
 class ViewModel:
     """A file with everything that its page shows."""
@@ -84,3 +94,4 @@ class ViewModel:
     notes: tuple[str, ...] = ()
     # By the name of the graph.
     overlays: dict[str, tuple[Overlay, ...]] = field(default_factory=dict)
+    diffs: dict[str, Diff] = field(default_factory=dict)

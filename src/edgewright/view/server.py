@@ -6,21 +6,31 @@ are addressed by number: there is no way to spell a path.
 """
 
 import hmac
+import json
+import re
 import secrets
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
-from edgewright.core.errors import EdgewrightError
+from edgewright.core.errors import BadInput, EdgewrightError
 from edgewright.core.version import VERSION
+from edgewright.view.diff.jobs import DiffJobs
+from edgewright.view.diff.request import LARGEST_RUN
 from edgewright.view.document import Document, make_document
 from edgewright.view.histograms import summarise
-from edgewright.view.page import Asset, dump_document, make_assets
+from edgewright.view.page import Asset, dump_document, make_assets, summarise_all, write_page
 from edgewright.view.records import ViewModel
+from edgewright.view.uploads import Uploads
 
 HOST = "127.0.0.1"
+_PAGE = re.compile(r"api/models/(\d+)/page")
 _JSON = "application/json; charset=utf-8"
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; worker-src 'self'; connect-src 'self'; "
@@ -45,13 +55,28 @@ class Shown:
     """What a server shows: models by number, each opened when somebody first looks at it."""
 
     def __init__(
-        self, openers: Mapping[str, Callable[[], ViewModel]], comparison: Document | None = None
+        self,
+        openers: Mapping[str, Callable[[], ViewModel]],
+        comparison: Document | None = None,
+        root: Path | None = None,
     ) -> None:
         self._comparison = comparison
         self._titles = list(openers)
         self._openers = list(openers.values())
         self._models: dict[int, tuple[ViewModel, Document]] = {}
         self._lock = threading.Lock()
+        self._jobs = None if root is None else DiffJobs(root, self.add)
+        self._uploads = Uploads()
+
+    def add(self, model: ViewModel) -> int:
+        """Shows another model and tells its number."""
+        document = make_document(model)
+        with self._lock:
+            number = len(self._titles)
+            self._titles.append(model.title)
+            self._openers.append(lambda: model)
+            self._models[number] = (model, document)
+        return number
 
     def answer(self, path: str) -> Any:
         """The JSON behind an address below 'api/'."""
@@ -60,15 +85,40 @@ class Shown:
             return {
                 "models": [{"title": title} for title in self._titles],
                 "comparison": self._comparison,
+                "hasForm": self._jobs is not None,
             }
+        if parts == ["form"] and self._jobs is not None:
+            return self._jobs.describe_form()
+        if len(parts) == 2 and parts[0] == "jobs" and self._jobs is not None:
+            return self._jobs.find(_pick(range(len(self._jobs)), parts[1])).to_document()
         if len(parts) == 2 and parts[0] == "models":
             return self._open(parts[1])[1]
         if len(parts) == 5 and parts[0] == "models" and parts[2] == "histograms":
             graph = _pick(self._open(parts[1])[0].graphs, parts[3])
             tensor = _pick(list(graph.tensors.values()), parts[4])
-            if tensor.load is not None:
+            if tensor.load is not None or tensor.values is not None:
                 return summarise(tensor)
         raise NotThere
+
+    def write_page(self, number: str) -> bytes:
+        """One model as a page that needs no server."""
+        model, document = self._open(number)
+        return write_page([document], histograms=summarise_all([model]))
+
+    def take(self, path: str, name: str, body: BufferedIOBase, size: int) -> Any:
+        """Does what a page sends: opens a file, starts a comparison, reads a saved one."""
+        if path == "files":
+            return {"model": self.add(self._uploads.open(name, body, size))}
+        if self._jobs is None or path not in {"diff", "run"}:
+            raise NotThere
+        content = _read_object(body, size)
+        if path == "run":
+            return self._jobs.load(str(content.get("name", "")))
+        return {"job": self._jobs.start(content.get("run"), str(content.get("save", "")))}
+
+    def close(self) -> None:
+        """Removes what was sent."""
+        self._uploads.close()
 
     def _open(self, number: str) -> tuple[ViewModel, Document]:
         place = _pick(range(len(self._openers)), number)
@@ -110,6 +160,7 @@ class ViewServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+        self._server.shown.close()
 
 
 class _Server(ThreadingHTTPServer):
@@ -118,6 +169,11 @@ class _Server(ThreadingHTTPServer):
     shown: Shown
     token: str
     assets: dict[str, Asset]
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that goes away in the middle is no error."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -131,6 +187,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self._respond(self._find_content)
+
+    def do_POST(self) -> None:
+        self._respond(self._take_content)
+        # What was not read of a refused body must not be taken for the next request.
+        self.close_connection = True
 
     def do_HEAD(self) -> None:
         self._respond(self._find_content)
@@ -162,6 +223,8 @@ class _Handler(BaseHTTPRequestHandler):
             return "the request comes from another origin"
         if self.headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin"}:
             return "the request comes from another site"
+        if self.command == "POST" and origin is None:
+            return "the request does not say where it comes from"
         given = self.path.split("/", 2)[1] if self.path.startswith("/") else ""
         if not hmac.compare_digest(given.encode(), self.server.token.encode()):
             return "the token is missing or wrong: open the address that was printed"
@@ -170,11 +233,25 @@ class _Handler(BaseHTTPRequestHandler):
     def _find_content(self) -> Asset:
         path = self.path.partition("?")[0].split("/", 2)
         inside = path[2] if len(path) > 2 else None
+        match = _PAGE.fullmatch(inside or "")
+        if match is not None:
+            return Asset("text/html; charset=utf-8", self.server.shown.write_page(match[1]))
         if inside in self.server.assets:
             return self.server.assets[inside]
         if inside is None or not inside.startswith("api/"):
             raise NotThere
         return Asset(_JSON, dump_document(self.server.shown.answer(inside.removeprefix("api/"))))
+
+    def _take_content(self) -> Asset:
+        address, _, question = self.path.partition("?")
+        parts = address.split("/", 3)
+        if len(parts) != 4 or parts[2] != "api":
+            raise NotThere
+        length = self.headers.get("Content-Length", "")
+        if not length.isascii() or not length.isdigit() or len(length) > 15:
+            raise BadInput("the request does not say how long it is")
+        name = parse_qs(question).get("name", [""])[0]
+        return Asset(_JSON, dump_document(self.server.shown.take(parts[3], name, self.rfile, int(length))))
 
     def _send(self, status: HTTPStatus, content: Asset) -> None:
         self.send_response(status)
@@ -188,6 +265,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Nothing: a terminal is not for requests."""
+
+
+def _read_object(body: BufferedIOBase, size: int) -> dict[str, Any]:
+    if size > LARGEST_RUN:
+        raise BadInput(f"the request has {size} bytes, expected {LARGEST_RUN} at most")
+    try:
+        content = json.loads(body.read(size))
+    except (ValueError, RecursionError):
+        raise BadInput("the request is not JSON") from None
+    if not isinstance(content, dict):
+        raise BadInput("the request is no JSON object, expected one")
+    return content
 
 
 def _pick(items: Sequence[Any], number: str) -> Any:

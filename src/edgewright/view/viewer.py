@@ -17,7 +17,7 @@ from edgewright.view.compare_outputs import OutputFolders, compare_outputs
 from edgewright.view.document import Document, make_document
 from edgewright.view.model_explorer import FOLDER, describe_files
 from edgewright.view.open_view import open_view
-from edgewright.view.page import write_page
+from edgewright.view.page import summarise_all, write_page
 from edgewright.view.records import ViewModel
 from edgewright.view.server import Shown, ViewServer
 
@@ -155,15 +155,20 @@ def export_page(views: Views, path: Path) -> None:
             do="name the page such as page.html, or a folder model-explorer",
         )
     documents = [make_document(model) for model in views.models]
-    write_whole(path, [write_page(views.models, documents, views.comparison)])
+    write_whole(path, [write_page(documents, views.comparison, histograms=summarise_all(views.models))])
 
 
 def start_viewer(
-    models: Openers, comparison: Document | None = None, *, open_browser: bool, port: int = 0
+    models: Openers,
+    comparison: Document | None = None,
+    *,
+    open_browser: bool,
+    port: int = 0,
+    root: Path | None = None,
 ) -> Viewer:
-    """Starts the server and, if asked, a browser at it."""
+    """Starts the server and, if asked, a browser at it; ``root`` is the folder that comparisons work in."""
     try:
-        server = ViewServer(Shown(models, comparison), port)
+        server = ViewServer(Shown(models, comparison, root), port)
     except OSError as problem:
         raise EnvironmentProblem(
             f"the page cannot be served at port {port}: {problem.strerror}", do="leave --port out"

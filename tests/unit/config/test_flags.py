@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from edgewright.config.accuracy_debugger import Components, DebuggerFolder, VerificationInputs
+from edgewright.config.accuracy_evaluator import ACCURACY_EVALUATOR
+from edgewright.config.architecture_checker import CheckedModel
 from edgewright.config.context import ContextFile
 from edgewright.config.context_generator import CONTEXT_GENERATOR
 from edgewright.config.debugger_wrapper import WRAPPER
@@ -17,6 +19,7 @@ from edgewright.config.op_package import OP_PACKAGE
 from edgewright.config.pytorch import PYTORCH_CONVERTER
 from edgewright.config.qairt_converter import QAIRT_CONVERTER
 from edgewright.config.qairt_quantizer import QAIRT_QUANTIZER
+from edgewright.config.quantization_checker import QuantizationCheckOptions
 from edgewright.config.tensorflow import TENSORFLOW_CONVERTER
 from edgewright.config.tflite import TFLITE_CONVERTER
 from edgewright.config.throughput import THROUGHPUT
@@ -36,6 +39,9 @@ TOOLS = {
     "qnn-context-binary-utility": (ContextFile,),
     "qnn-model-lib-generator": MODEL_LIBRARY,
     "qnn-op-package-generator": OP_PACKAGE,
+    "qnn-architecture-checker": (CheckedModel,),
+    "qnn-accuracy-evaluator": ACCURACY_EVALUATOR,
+    "qnn-quantization-checker": (QuantizationCheckOptions,),
     "qnn-accuracy-debugger (wrapper)": (Components, *WRAPPER, DebuggerFolder),
     "qnn-accuracy-debugger --framework_diagnosis": (Components, FrameworkModel, DebuggerFolder),
     "qnn-accuracy-debugger --inference_engine": (Components, *INFERENCE_ENGINE, DebuggerFolder),

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from edgewright.artifacts.cpp.bin import WeightFile, open_weights
 from edgewright.artifacts.net_json.fields import Fields, as_integer, as_name, parse
 from edgewright.artifacts.net_json.tensors import convert_scalar, find_dtype, read_tensor
@@ -21,12 +23,13 @@ _NO_FILE = "N/A"
 
 
 @advise_otherwise("convert the model again")
-def read(path: Path | str, weights: Path | str | None = None) -> QnnGraph:
+def read(path: Path | str, weights: Path | str | None = None, *, is_empty: bool = False) -> QnnGraph:
     """The graph of a net.json.
 
     Args:
         path: the JSON file.
         weights: its model.bin; if not given, the file that the JSON names, in the same folder.
+        is_empty: read no weights: zeros that take no memory stand for them.
     """
     path = Path(path)
     where = Where(file=str(path))
@@ -34,7 +37,8 @@ def read(path: Path | str, weights: Path | str | None = None) -> QnnGraph:
     graph = document.fields("graph")
     lookup = _Weights(path, document, None if weights is None else Path(weights))
     tensors = {
-        name: read_tensor(name, value, where, lookup.array) for name, value in graph.fields("tensors").items()
+        name: read_tensor(name, value, where, _make_zeros if is_empty else lookup.array)
+        for name, value in graph.fields("tensors").items()
     }
     ours = document.fields("edgewright") if "edgewright" in document else Fields({}, where, "'edgewright'")
     for name in ours.names("absent_inputs") if "absent_inputs" in ours else ():
@@ -43,6 +47,10 @@ def read(path: Path | str, weights: Path | str | None = None) -> QnnGraph:
     check_order(tensors, nodes, where)
     maps = (_read_texts(ours, key) for key in ("source_names", "forms", "gone"))
     return QnnGraph(_read_graph_name(ours, path), tensors, nodes, *maps)
+
+
+def _make_zeros(_name: str, dtype: DType, dims: tuple[int, ...]) -> Array:
+    return np.broadcast_to(np.zeros((), dtype.numpy), dims)
 
 
 class _Weights:

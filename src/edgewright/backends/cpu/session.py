@@ -33,6 +33,7 @@ from edgewright.core.errors import (
     Where,
     locate_problem,
 )
+from edgewright.core.machine_use import read_thread_limit
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -325,7 +326,8 @@ def _make_settings(options: RunOptions, *, is_plain: bool) -> onnxruntime.Sessio
     if is_plain:
         settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     settings.log_severity_level = 4
-    settings.intra_op_num_threads = options.threads
+    # The engine itself asks no variable: several processes on one machine would have all cores each.
+    settings.intra_op_num_threads = options.threads or read_thread_limit()
     # Where weights are dequantized before a product the engine would quantize the activations too: an error
     # of a percent that nobody asked for. 1 makes it compute such products in float32.
     settings.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")

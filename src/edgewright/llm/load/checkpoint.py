@@ -32,6 +32,11 @@ class Checkpoint:
         self.tensors = _list_tensors(self.folder)
         _check_shapes(self)
 
+    @property
+    def head(self) -> str:
+        """The matrix that gives the logits."""
+        return EMBEDDING if self.spec.is_tied else HEAD
+
     def find(self, name: str) -> StoredTensor:
         """A stored tensor; the head of a model with tied embeddings is its embedding."""
         if name == HEAD and name not in self.tensors and self.spec.is_tied:

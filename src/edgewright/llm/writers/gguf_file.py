@@ -91,7 +91,7 @@ class _GgufModel:
 
     def _find_wide_head(self) -> str | None:
         """As llama.cpp does, the head of a model in 4 bits has 6, unless the user says otherwise."""
-        head = EMBEDDING if self._spec.is_tied else HEAD
+        head = self._checkpoint.head
         is_free = self._recipe.precision == "int4" and not self._recipe.is_kept(head)
         return head if is_free and self._spec.hidden % SUPER == 0 else None
 

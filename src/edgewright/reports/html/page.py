@@ -13,28 +13,44 @@ from markupsafe import Markup
 from edgewright.analyse.records import Layer
 from edgewright.build.records import BuildRecord
 from edgewright.evaluate.records import Accuracy
+from edgewright.ir.graph import Graph
 from edgewright.reports.html.device import list_recipes
 from edgewright.reports.html.plotly_bundle import describe_missing_plots, load_plotly_bundle
 from edgewright.reports.html.plots import make_figures
 from edgewright.reports.html.remedies import show_finding
 from edgewright.reports.html.verdict import BACKENDS, find_worst_layer, make_verdict
 from edgewright.reports.html.words import FILTERS
+from edgewright.view.embed import write_embedded_graph
+from edgewright.view.layer_overlays import view_measured
 
 # Rows that a page can hold without becoming slow; report.json has all.
 MOST_LAYERS = 300
 
 
-def render_report(record: BuildRecord) -> Iterable[bytes]:
-    """The page, in parts; the same record gives the same bytes."""
+def render_report(record: BuildRecord, graph: Graph | None = None) -> Iterable[bytes]:
+    """The page, in parts; the same record and graph give the same bytes.
+
+    Args:
+        record: what was built.
+        graph: the quantized graph, which is drawn; None: there are only tables.
+    """
     bundle = load_plotly_bundle()
     template = make_environment().get_template("report.html.jinja")
-    for part in template.generate(**_make_context(record, has_plots=bool(bundle))):
+    context = _make_context(record, has_plots=bool(bundle))
+    for part in template.generate(**context, picture=_draw_graph(record, graph)):
         yield part.encode("utf-8", "replace")
     if bundle:
         yield b'<script type="text/plain" id="plotly-gz">'
         yield bundle.encode("ascii")
         yield b"</script>\n"
     yield b"</body></html>\n"
+
+
+def _draw_graph(record: BuildRecord, graph: Graph | None) -> Markup:
+    if graph is None:
+        return Markup()
+    model = view_measured(graph, record.layers, record.source.file)
+    return Markup(write_embedded_graph(model, "The quantized model as a graph"))
 
 
 def make_environment() -> Environment:

@@ -1,12 +1,17 @@
 // The page: models, overlays, panel, outline, search and keys around one canvas, or two side by side.
 import { GraphCanvas, LayoutService } from "./canvas.js";
-import { OverlayView } from "./overlay.js";
+import { DiffView, OverlayView } from "./overlay.js";
+import { openDiffForm } from "./diff_form.js";
+import { savePage } from "./save_page.js";
 import { find, make, spellNumber } from "./elements.js";
 import { showPanel } from "./panel.js";
 import { showOutline } from "./outline.js";
 import { SecondSide } from "./compare.js";
 import { watchSearch } from "./search.js";
 import { openSource } from "./source.js";
+
+// Whether this page is a part of another one, such as a report.
+const isFramed = window !== window.parent;
 
 class App {
   constructor() {
@@ -26,6 +31,8 @@ class App {
     this.listed = await this.source.list();
     fillChoices(find("model"), this.listed.models.map((item) => item.title));
     find("model").hidden = this.listed.models.length < 2;
+    find("open").hidden = !this.source.send || Boolean(this.listed.comparison);
+    find("diff-button").hidden = !this.listed.hasForm || Boolean(this.listed.comparison);
     this.watch();
     try {
       if (this.listed.comparison) await this.openComparison(this.listed.comparison);
@@ -33,6 +40,7 @@ class App {
       requestAnimationFrame(() => performance.mark("first-drawing"));
     } finally {
       document.body.dataset.ready = "yes";
+      if (isFramed) parent.postMessage("drawn", "*");
     }
   }
 
@@ -65,9 +73,7 @@ class App {
   async openGraph(number) {
     this.graphNumber = number;
     const graph = this.document.graphs[number];
-    find("wait").hidden = false;
-    find("wait").classList.remove("problem");
-    find("wait").textContent = "Laying out the graph …";
+    showWait("Laying out the graph …");
     this.canvas.canvas.setAttribute("aria-label", `Graph ${graph.name} of ${this.document.title}, ${graph.nodes.length} nodes`);
     await this.canvas.show(`${this.number}/${number}`, graph, graph.stored);
     this.prepared = this.canvas.prepared;
@@ -78,17 +84,23 @@ class App {
 
   listOverlays(graph) {
     const choice = find("overlay");
-    fillChoices(choice, ["nothing", ...graph.overlays.map((overlay) => overlay.title)]);
+    fillChoices(choice, ["nothing", ...graph.overlays.map((overlay) => overlay.title), ...(graph.diff ? ["both differences"] : [])]);
     find("overlay-bar").hidden = !graph.overlays.length;
-    choice.value = String(graph.overlayAtFirst + 1);
-    this.chooseOverlay(graph.overlayAtFirst + 1);
+    const first = graph.diff ? graph.overlays.length + 1 : graph.overlayAtFirst + 1;
+    choice.value = String(first);
+    this.chooseOverlay(first);
   }
 
   chooseOverlay(place) {
-    const overlay = this.document.graphs[this.graphNumber].overlays[place - 1];
-    this.overlay = overlay ? new OverlayView(this.prepared, overlay) : null;
-    find("overlay-controls").hidden = !overlay;
-    if (this.overlay && !this.overlay.isEven) find("threshold").value = String(Math.round(1000 * this.overlay.position(this.overlay.threshold)));
+    const graph = this.document.graphs[this.graphNumber];
+    const overlay = graph.overlays[place - 1];
+    const isDiff = graph.diff && place === graph.overlays.length + 1;
+    this.overlay = overlay ? new OverlayView(this.prepared, overlay) : isDiff ? new DiffView(this.prepared, graph.overlays) : null;
+    find("overlay-controls").hidden = !this.overlay;
+    for (const id of ["threshold", "threshold-text"]) find(id).hidden = !overlay;
+    find("diff-controls").hidden = !isDiff;
+    if (isDiff) this.showThresholds();
+    else if (this.overlay && !this.overlay.isEven) find("threshold").value = String(Math.round(1000 * this.overlay.position(this.overlay.threshold)));
     this.showOverlay();
   }
 
@@ -97,15 +109,32 @@ class App {
     const shown = this.overlay;
     look.rings = shown && ((box) => shown.rings(box));
     look.describe = shown && ((box) => shown.describe(box));
-    look.isDim = shown && ((box) => !shown.isBeyond(shown.worst(box)));
+    look.isDim = shown && ((box) => !shown.isMarked(box));
     if (shown) {
       const count = shown.listBeyond().length;
+      find("beyond").textContent = `${count} ${count === 1 ? "node" : "nodes"}`;
+    }
+    if (shown?.overlay) {
       const word = shown.overlay.isLowWorse ? "≤" : "≥";
       find("threshold-text").textContent = `${word} ${shown.spell(shown.threshold)}`;
-      find("beyond").textContent = `${count} ${count === 1 ? "node" : "nodes"}`;
     }
     this.canvas.draw();
     this.second?.showOverlay(shown);
+  }
+
+  /** A field for the threshold of each kind of difference, beside the colour of its border. */
+  showThresholds() {
+    const fields = this.overlay.parts.map(({ view, title, colour }) => {
+      const field = make("input", { type: "number", min: 0, step: "any", value: view.threshold });
+      field.addEventListener("input", () => {
+        view.threshold = Math.max(0, Number(field.value) || 0);
+        this.showOverlay();
+      });
+      const sign = make("i", { class: "sign" });
+      sign.style.borderColor = colour;
+      return make("label", {}, sign, `${title} above `, field);
+    });
+    find("diff-controls").replaceChildren(...fields);
   }
 
   setThreshold(position) {
@@ -134,7 +163,8 @@ class App {
       toggle: (group) => this.canvas.toggle(group),
       measure: (one) => this.measure(one),
       describeDifference: (node) => (this.second ? this.second.describe(node) : []),
-      loadHistogram: (tensor) => this.source.loadHistogram(this.number, this.graphNumber, tensor),
+      diff: this.document.graphs[this.graphNumber].diff,
+      loadHistogram: this.source.hasHistograms && ((tensor) => this.source.loadHistogram(this.number, this.graphNumber, tensor)),
     });
     find("panel").classList.toggle("open", box !== null);
     find("live").textContent = box === null ? "" : this.announce(box);
@@ -163,6 +193,11 @@ class App {
     act("fit", () => this.canvas.fitWhole());
     act("theme", () => this.switchTheme());
     act("outline-button", () => this.switchOutline());
+    act("save", () => this.save());
+    act("open", () => find("file").click());
+    act("diff-button", () => this.openDiff());
+    find("file").addEventListener("change", () => this.openFile(find("file").files[0]));
+    this.watchDrop();
     act("help-button", () => find("help").showModal());
     act("next", () => this.goToDifference(1));
     act("previous", () => this.goToDifference(-1));
@@ -173,9 +208,73 @@ class App {
     watchSearch(find("search"), find("results"), () => this.prepared, (node) => this.go(node));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.canvas.recolour());
     document.addEventListener("keydown", (event) => this.onKey(event));
+    if (isFramed) addEventListener("message", (event) => event.source === parent && this.onMessage(event.data));
+  }
+
+  /** What the page around a frame asks for: its own theme, or a node by the name of what it makes. */
+  onMessage({ theme, go }) {
+    if (theme !== undefined) this.setTheme(theme);
+    if (go === undefined) return;
+    const { tensors, nodes } = this.prepared.graph;
+    const isNamed = (item) => item && (item.name === go || item.source === go);
+    const node = nodes.findIndex((one) => one.outputs.some((place) => isNamed(tensors[place])) || isNamed(one));
+    if (node >= 0) this.go(node);
+  }
+
+  /** A file that is dropped on the page is opened. */
+  watchDrop() {
+    if (find("open").hidden) return;
+    document.addEventListener("dragover", (event) => event.preventDefault());
+    document.addEventListener("drop", (event) => {
+      event.preventDefault();
+      this.openFile(event.dataTransfer.files[0]);
+    });
+  }
+
+  async openFile(file) {
+    if (!file) return;
+    showWait(`Opening ${file.name} …`);
+    try {
+      const { model } = await this.source.send(`files?name=${encodeURIComponent(file.name)}`, file);
+      await this.showAdded(model);
+    } catch (problem) {
+      showProblem(problem);
+    }
+    find("file").value = "";
+  }
+
+  /** Shows a model that the server did not list before. */
+  async showAdded(number) {
+    this.listed = await this.source.list();
+    fillChoices(find("model"), this.listed.models.map((item) => item.title));
+    find("model").hidden = this.listed.models.length < 2;
+    await this.openModel(number);
+  }
+
+  async openDiff() {
+    try {
+      await openDiffForm(find("diff"), this.source, (number) => this.showAdded(number));
+    } catch (problem) {
+      showProblem(problem);
+    }
+  }
+
+  /** Writes the shown model as one page that opens as it is drawn now. */
+  async save() {
+    try {
+      const stored = { expanded: [...this.canvas.expanded], picture: this.canvas.picture };
+      await savePage(await this.source.loadPage(this.number), this.source.isAlone ? 0 : this.number, this.graphNumber, stored, this.document.title);
+    } catch (problem) {
+      showProblem(problem);
+    }
   }
 
   onKey(event) {
+    if (event.ctrlKey && event.key === "o" && !find("open").hidden) {
+      event.preventDefault();
+      find("file").click();
+      return;
+    }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches?.("input, select, textarea, dialog *, [role=treeitem]")) return;
     const actions = {
@@ -186,6 +285,8 @@ class App {
       t: () => this.switchTheme(),
       n: () => this.goToDifference(1),
       p: () => this.goToDifference(-1),
+      s: () => this.save(),
+      d: () => find("diff-button").hidden || this.openDiff(),
       "?": () => find("help").showModal(),
     };
     if (!(event.key in actions)) return;
@@ -196,7 +297,13 @@ class App {
   switchTheme() {
     const root = document.documentElement;
     const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    root.dataset.theme = isDark ? "light" : "dark";
+    this.setTheme(isDark ? "light" : "dark");
+  }
+
+  /** An empty theme is the system's. */
+  setTheme(theme) {
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
     this.canvas.recolour();
     this.second?.canvas.recolour();
   }
@@ -218,6 +325,12 @@ function fillChoices(select, titles) {
   select.replaceChildren(...titles.map((title, place) => make("option", { value: place }, title.length > 60 ? `${title.slice(0, 60)}…` : title)));
 }
 
+function showWait(text) {
+  find("wait").hidden = false;
+  find("wait").classList.remove("problem");
+  find("wait").textContent = text;
+}
+
 /** Says why a model is not shown; the list of models stays usable. */
 function showProblem(problem) {
   const wait = find("wait");
@@ -226,6 +339,7 @@ function showProblem(problem) {
   wait.textContent = String(problem.message || problem);
 }
 
+document.documentElement.classList.toggle("framed", isFramed);
 const app = new App();
 window.edgewrightView = app;
 app.start().catch(showProblem);

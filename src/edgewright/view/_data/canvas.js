@@ -242,6 +242,8 @@ export class GraphCanvas {
     canvas.addEventListener(
       "wheel",
       (event) => {
+        // A page around this one scrolls on, until the picture is clicked.
+        if (window !== window.parent && !event.ctrlKey && document.activeElement !== canvas) return;
         event.preventDefault();
         const { x, y } = this.toScene(event);
         if (event.shiftKey) this.pan(-event.deltaY, 0);

@@ -25,7 +25,7 @@ export class SecondSide {
     const { look } = this.canvas;
     look.rings = view && ((box) => view.rings(box));
     look.describe = view && ((box) => view.describe(box));
-    look.isDim = view && ((box) => !view.isBeyond(view.worst(box)));
+    look.isDim = view && ((box) => !view.isMarked(box));
     this.canvas.draw();
   }
 

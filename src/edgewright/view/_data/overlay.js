@@ -57,6 +57,10 @@ export class OverlayView {
     return RAMP[Math.min(RAMP.length - 1, Math.floor(place * RAMP.length))];
   }
 
+  isMarked(box) {
+    return this.isBeyond(this.worst(box));
+  }
+
   rings(box) {
     const value = this.worst(box);
     return this.isBeyond(value) ? [this.colour(value)] : [];
@@ -76,4 +80,42 @@ export class OverlayView {
   listBeyond() {
     return this.values.map((value, node) => (this.isBeyond(value) ? node : -1)).filter((node) => node >= 0);
   }
+}
+
+// The borders of a comparison: accuracy inside, performance around it.
+const DIFF_PARTS = { diff_accuracy: { colour: "#d43d2f", title: "Accuracy", word: "error" }, diff_performance: { colour: "#f0a020", title: "Performance", word: "time" } };
+
+/** The differences of two runs: a border for each kind of difference that is above its threshold. */
+export class DiffView {
+  constructor(prepared, overlays) {
+    this.parts = overlays
+      .filter((overlay) => overlay.key in DIFF_PARTS)
+      .map((overlay) => ({ ...DIFF_PARTS[overlay.key], view: new OverlayView(prepared, overlay) }));
+  }
+
+  listParts(box) {
+    return this.parts.filter(({ view }) => (view.worst(box) ?? 0) > view.threshold);
+  }
+
+  isMarked(box) {
+    return this.listParts(box).length > 0;
+  }
+
+  rings(box) {
+    return this.listParts(box).map((part) => part.colour);
+  }
+
+  describe(box) {
+    const texts = this.parts.map(({ view, word }) => [view.worst(box), word]);
+    return texts.filter(([value]) => value !== null && value !== undefined).map(([value, word]) => `${spellShare(value)} ${word}`).join(", ");
+  }
+
+  listBeyond() {
+    const { values } = this.parts[0].view;
+    return values.map((_, node) => node).filter((node) => this.isMarked(node));
+  }
+}
+
+function spellShare(value) {
+  return `${Number((100 * value).toPrecision(2))} %`;
 }

@@ -61,6 +61,7 @@ function describeNode(prepared, number, actions) {
     make("p", { class: "name" }, node.source || node.name),
     node.note ? make("p", { class: "note" }, node.note) : null,
     ...actions.describeDifference(number),
+    ...describeDiff(actions.diff?.[number] ?? []),
     make("h3", {}, "Node"),
     makeTable([...rows, ...actions.measure(number)]),
     node.params ? make("h3", {}, "Parameters") : null,
@@ -68,6 +69,11 @@ function describeNode(prepared, number, actions) {
     ...describeTensors("Inputs", prepared, number, node.inputs, actions, (tensor) => prepared.readers.makers.get(tensor)),
     ...describeTensors("Outputs", prepared, number, node.outputs, actions, () => undefined),
   ];
+}
+
+/** What a comparison of runs says of a node. */
+function describeDiff(rows) {
+  return rows.length ? [make("h3", {}, "Diff"), makeTable(rows)] : [];
 }
 
 function describeTensors(title, prepared, number, tensors, actions, findMaker) {
@@ -98,7 +104,7 @@ function makeTensorCard(tensor, { links = [], place = -1, actions = null } = {})
   if (tensor.stored !== undefined) rows.push(["stored", spellNumber(tensor.stored, "B")]);
   const card = make("div", { class: "card" }, make("p", { class: "name" }, tensor.name), makeTable(rows));
   if (links.length) card.append(make("p", { class: "links" }, ...links));
-  if (tensor.stored !== undefined && actions) card.append(makeHistogramButton(tensor, place, actions));
+  if ((tensor.stored !== undefined || tensor.hasValues) && actions?.loadHistogram) card.append(makeHistogramButton(tensor, place, actions));
   return card;
 }
 
@@ -128,7 +134,7 @@ function findRange(tensor) {
 
 function makeHistogramButton(tensor, place, actions) {
   const spot = make("div", { class: "histogram" });
-  const button = make("button", { "aria-expanded": "false" }, "Histogram");
+  const button = make("button", { "aria-expanded": "false" }, tensor.hasValues ? "Values" : "Histogram");
   button.addEventListener("click", async () => {
     button.disabled = true;
     try {

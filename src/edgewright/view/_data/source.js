@@ -6,10 +6,13 @@ export function openSource() {
   return embedded ? new EmbeddedSource(JSON.parse(embedded.textContent)) : new ServerSource();
 }
 
+// The page as it came, before anything was drawn into it.
+const writtenPage = `<!doctype html>\n${document.documentElement.outerHTML}`;
+
 class EmbeddedSource {
   constructor(content) {
     this.content = content;
-    this.isLive = false;
+    this.hasHistograms = content.histograms !== null;
   }
 
   async list() {
@@ -18,6 +21,10 @@ class EmbeddedSource {
 
   async load(number) {
     return this.content.documents[number];
+  }
+
+  async loadPage() {
+    return writtenPage;
   }
 
   async loadHistogram(number, graph, tensor) {
@@ -34,11 +41,29 @@ class EmbeddedSource {
 
 class ServerSource {
   constructor() {
-    this.isLive = true;
+    this.hasHistograms = true;
+    // Each model is saved as a page of its own.
+    this.isAlone = true;
   }
 
-  async ask(path) {
-    const answer = await fetch(path, { cache: "no-store" });
+  ask(path) {
+    return this.fetchJson(path, {});
+  }
+
+  /** Sends a file, or an object as JSON. */
+  send(path, content) {
+    const body = content instanceof Blob ? content : JSON.stringify(content);
+    return this.fetchJson(`api/${path}`, { method: "POST", body });
+  }
+
+  async loadPage(number) {
+    const answer = await fetch(`api/models/${number}/page`, { cache: "no-store" });
+    if (!answer.ok) throw new Error("the page could not be written");
+    return answer.text();
+  }
+
+  async fetchJson(path, options) {
+    const answer = await fetch(path, { cache: "no-store", ...options });
     const content = await answer.json();
     if (!answer.ok) throw new Error(content.problem || `the server answered ${answer.status}`);
     return content;

@@ -1,0 +1,1 @@
+"""Tensors before and after quantization, by the algorithms of the quantization checker."""

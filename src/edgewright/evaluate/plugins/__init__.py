@@ -1,0 +1,1 @@
+"""The stages of an evaluation as plugins: data sets, preprocessing, postprocessing, metrics."""

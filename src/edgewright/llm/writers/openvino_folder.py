@@ -1,0 +1,107 @@
+"""A language model as a folder for OpenVINO and OpenVINO GenAI."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewright.core.files import write_folder
+from edgewright.core.numbers import Array
+from edgewright.core.optional import require
+from edgewright.llm.load.checkpoint import Checkpoint
+from edgewright.llm.load.config import CONFIG
+from edgewright.llm.quantize_checkpoint import Quantized, quantize_checkpoint
+from edgewright.llm.recipe import Recipe
+from edgewright.llm.rounding.codes import Codes, Grid
+from edgewright.llm.writers.companions import list_companions
+from edgewright.llm.writers.onnx_weights import pack_codes
+from edgewright.llm.writers.openvino_graph import OpenvinoDecoder
+
+MODEL, DATA = "openvino_model.xml", "openvino_model.bin"
+# Of a file that is copied at a time.
+CHUNK = 1 << 24
+
+
+def write_openvino(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Sequence[Array] = ()) -> None:
+    """Quantizes a checkpoint into a folder."""
+    model = _make_model(checkpoint, recipe.widen_head(checkpoint.head), texts)
+    path.resolve().parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name[:64]}.", dir=path.resolve().parent) as part:
+        # OpenVINO writes files by their names only.
+        require("openvino", to="write OpenVINO models").serialize(model, Path(part, MODEL), Path(part, DATA))
+        write_folder(
+            path,
+            {
+                MODEL: _iterate_file(Path(part, MODEL)),
+                DATA: _iterate_file(Path(part, DATA)),
+                CONFIG: [(checkpoint.folder / CONFIG).read_bytes()],
+                **list_companions(checkpoint.folder),
+            },
+        )
+
+
+def _make_model(checkpoint: Checkpoint, recipe: Recipe, texts: Sequence[Array]) -> Any:
+    factory = _Constants()
+    weights = {}
+    for tensor in quantize_checkpoint(checkpoint, recipe, texts):
+        is_matrix = len(checkpoint.find(tensor.name).shape) == 2
+        is_half = is_matrix and recipe.find_precision(tensor.name) == "fp16"
+        weights[tensor.name] = factory.make(tensor, "float16" if is_half else "float32")
+    return OpenvinoDecoder(checkpoint.spec, weights).build()
+
+
+class _Constants:
+    """Nodes that give the weights in single precision, whatever they are stored in."""
+
+    def __init__(self) -> None:
+        self._ov = require("openvino", to="write OpenVINO models")
+        self._ops = self._ov.opset13
+
+    def make(self, tensor: Quantized, dtype: str) -> Any:
+        """The node of a tensor."""
+        pieces = list(tensor.pieces)
+        codes = [piece for piece in pieces if isinstance(piece, Codes)]
+        if codes:
+            return self._decode(codes)
+        values = np.concatenate([np.asarray(piece, dtype) for piece in pieces])
+        return self._widen(self._ops.constant(values)) if dtype == "float16" else self._ops.constant(values)
+
+    def _decode(self, pieces: Sequence[Codes]) -> Any:
+        """Codes, less their zero points, times their scales, block by block."""
+        ops, grid = self._ops, pieces[0].grid
+        scales = np.concatenate([piece.scales for piece in pieces]).astype(np.float16)
+        rows, blocks = scales.shape
+        columns = pieces[0].codes.shape[1]
+        shape = [rows, blocks, columns // blocks]
+        packed = np.concatenate([pack_openvino_codes(piece) for piece in pieces])
+        values = ops.convert(self._store(packed, shape, grid), "f16")
+        if pieces[0].zeros is not None:
+            zeros = np.concatenate([piece.zeros for piece in pieces if piece.zeros is not None])
+            values = ops.subtract(values, ops.constant(zeros.astype(np.float16)[..., None]))
+        values = ops.multiply(values, ops.constant(scales[..., None]))
+        whole = ops.reshape(values, ops.constant(np.array([rows, columns], np.int64)), False)
+        return self._widen(whole)
+
+    def _store(self, packed: Array, shape: Sequence[int], grid: Grid) -> Any:
+        kind = f"{'i' if grid.is_symmetric else 'u'}{grid.bits}"
+        tensor = self._ov.Tensor(packed.reshape(-1), list(shape), getattr(self._ov.Type, kind))
+        # The bytes are copied: the array that the tensor looks at does not live as long as the model.
+        return self._ov.op.Constant(tensor, shared_memory=False)
+
+    def _widen(self, values: Any) -> Any:
+        return self._ops.convert(values, "f32")
+
+
+def pack_openvino_codes(codes: Codes) -> Array:
+    """As ONNX has them, but signed where codes are symmetric."""
+    if codes.grid.bits == 8:
+        return codes.codes.view(np.uint8)
+    return pack_codes(codes) ^ np.uint8(0x88 if codes.grid.is_symmetric else 0)
+
+
+def _iterate_file(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            yield chunk

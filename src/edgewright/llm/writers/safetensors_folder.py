@@ -1,0 +1,50 @@
+"""A language model as plain safetensors for PyTorch: what the codes stand for, in floats."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewright.core.files import read_limited, write_folder
+from edgewright.core.numbers import Array
+from edgewright.llm.load.checkpoint import SINGLE, Checkpoint
+from edgewright.llm.load.config import CONFIG, LARGEST_CONFIG
+from edgewright.llm.quantize_checkpoint import list_tensor_names, quantize_checkpoint
+from edgewright.llm.recipe import Recipe
+from edgewright.llm.rounding.codes import Codes
+from edgewright.llm.writers.companions import list_companions
+from edgewright.llm.writers.safetensors_format import WrittenTensor, iterate_safetensors
+
+
+def write_safetensors(
+    checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Sequence[Array] = ()
+) -> None:
+    """Quantizes a checkpoint into a folder that any framework reads, as large as a float one."""
+    recipe = recipe.widen_head(checkpoint.head)
+    dtype = "float32" if recipe.precision == "fp32" else "float16"
+    tensors = [
+        WrittenTensor(name, dtype, checkpoint.find(name).shape) for name in list_tensor_names(checkpoint)
+    ]
+    write_folder(
+        path,
+        {
+            SINGLE: iterate_safetensors(tensors, _iterate_contents(checkpoint, recipe, texts, dtype)),
+            CONFIG: [_make_config(checkpoint, dtype)],
+            **list_companions(checkpoint.folder),
+        },
+    )
+
+
+def _iterate_contents(
+    checkpoint: Checkpoint, recipe: Recipe, texts: Sequence[Array], dtype: str
+) -> Iterator[Iterable[bytes]]:
+    for tensor in quantize_checkpoint(checkpoint, recipe, texts):
+        values = (piece.decode() if isinstance(piece, Codes) else piece for piece in tensor.pieces)
+        yield (np.asarray(part, dtype).tobytes() for part in values)
+
+
+def _make_config(checkpoint: Checkpoint, dtype: str) -> bytes:
+    config: dict[str, Any] = json.loads(read_limited(checkpoint.folder / CONFIG, LARGEST_CONFIG))
+    return json.dumps({**config, "torch_dtype": dtype}, indent=2).encode() + b"\n"

@@ -1,0 +1,1 @@
+"""qnn-quantization-checker: every quantization variant of a model against float."""

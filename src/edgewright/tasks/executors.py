@@ -1,0 +1,76 @@
+"""Who computes tasks: this process, or processes of this machine."""
+
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from typing import Protocol
+
+from edgewright.core.machine_use import count_cores
+from edgewright.tasks.perform import perform_message
+from edgewright.tasks.process import TaskProcesses
+
+# What libraries take their number of threads from.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class Executor(Protocol):
+    """Computes tasks, in any order."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether files of this machine are found where they are."""
+
+    @property
+    def dashboard(self) -> str:
+        """Where to watch it; empty where there is no such page."""
+
+    def iterate_outcomes(self, messages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """The outcome of each task by its key, as they become known."""
+
+
+class InlineExecutor:
+    """This process, one task at a time."""
+
+    is_local, dashboard = True, ""
+
+    def iterate_outcomes(self, messages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """In the order of the tasks."""
+        for key, message in messages.items():
+            yield key, perform_message(message)
+
+
+class LocalExecutor:
+    """Processes of this machine, each with a thread here that waits for it."""
+
+    is_local, dashboard = True, ""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def iterate_outcomes(self, messages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """As they become known; whoever stops listening stops the processes."""
+        processes = TaskProcesses()
+        pool = ThreadPoolExecutor(min(self._workers, len(messages)), thread_name_prefix="task")
+        try:
+            with share_processor(self._workers):
+                futures = {pool.submit(processes.perform, message): key for key, message in messages.items()}
+                for future in as_completed(futures):
+                    yield futures.pop(future), future.result()
+        finally:
+            processes.stop()
+            pool.shutdown(cancel_futures=True)
+            processes.close()
+
+
+@contextmanager
+def share_processor(workers: int) -> Iterator[None]:
+    """Processes that start inside have their part of the threads of this machine, unless the user decided."""
+    threads = str(max(1, count_cores() // workers))
+    chosen = {name: threads for name in THREADS if name not in os.environ}
+    os.environ.update(chosen)
+    try:
+        yield
+    finally:
+        for name in chosen:
+            os.environ.pop(name, None)
