@@ -16,6 +16,8 @@ from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
     AS_GIVEN,
     HALF,
+    MIXED,
+    PLAIN,
     CandidateResult,
     find_chosen,
     find_mixed_base,
@@ -24,7 +26,7 @@ from edgewright.build.candidates import (
     mark_chosen,
     search_precisions,
 )
-from edgewright.build.confirm import Compiled, confirm_candidate
+from edgewright.build.confirm import Compiled, Confirmation
 from edgewright.build.convert import (
     ConversionResult,
     convert_model,
@@ -56,6 +58,7 @@ from edgewright.build.plan import SampleCounts
 from edgewright.build.preflight import PreflightResult, as_finding, run_preflight, sort_problems
 from edgewright.build.records import BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
+from edgewright.build.settle import Settler
 from edgewright.build.stages import (
     NATIVE,
     SIMULATION,
@@ -134,10 +137,8 @@ class _Build:
             return self._finish(preflight)
 
     def _finish(self, preflight: Preflight) -> BuildRecord:
-        results, compiled = self._confirm(self._quantize())
-        chosen = find_chosen(results)
-        graph = load_stored_graph(self._locate_graph(chosen.candidate.name))
-        evaluation = self._judge(graph, compiled.backend)
+        results, compiled, evaluation = self._settle(self._quantize())
+        graph = load_stored_graph(self._locate_graph(find_chosen(results).candidate.name))
         analyse = partial(self._analyse, graph, results, compiled.backend, evaluation.loss)
         analysis = self._ledger.run_stage("analyse", AnalysisResult, analyse)
         record = self._record(preflight, results, graph, compiled, evaluation, analysis)
@@ -204,15 +205,24 @@ class _Build:
     def _chooser(self) -> Evaluator:
         return make_chooser(self._source, self._samples.choosing, self._known.metric, self._counter)
 
-    def _judge(self, graph: Graph, backend: str) -> EvaluationResult:
+    @cached_property
+    def _judging(self) -> Evaluator:
+        return Evaluator(self._source, self._samples.judging, self._known.metric, self._counter)
+
+    def _judge(self, confirmed: Confirmation, looks: int) -> EvaluationResult:
         """The verdict's figures, on samples that nothing was chosen by."""
+        stage = "evaluate" if looks == 1 else f"evaluate {confirmed.name}"
+
+        graph = load_stored_graph(self._locate_graph(confirmed.name))
+        if confirmed.is_overwritten:
+            self._compile(graph)
 
         def evaluate() -> EvaluationResult:
-            judge = Evaluator(self._source, self._samples.judging, self._known.metric, self._counter)
-            with self._counter.measure_stage("evaluate"):
-                return evaluate_candidate(judge, graph, backend, self._staged, self._budget)
+            backend = confirmed.compiled[0].backend if confirmed.compiled else SIMULATION
+            with self._counter.measure_stage(stage):
+                return evaluate_candidate(self._judging, graph, backend, self._staged, self._budget, looks)
 
-        return self._ledger.run_stage("evaluate", EvaluationResult, evaluate)
+        return self._ledger.run_stage(stage, EvaluationResult, evaluate)
 
     @cached_property
     def _candidates(self) -> CandidateBuilder:
@@ -262,26 +272,38 @@ class _Build:
         store_graph(with_steps(graph, graph.outputs), self._locate_graph(name))
         return result
 
-    def _confirm(self, results: list[CandidateResult]) -> tuple[tuple[CandidateResult, ...], CompileResult]:
-        """Compiles what was chosen, and the next wider candidate where that fails or loses too much."""
-        confirmed = confirm_candidate(
-            self._iterate_wider(results), self._request.limit, self._compile_candidate
-        )
-        self._notes += confirmed.notes
+    def _settle(
+        self, results: list[CandidateResult]
+    ) -> tuple[tuple[CandidateResult, ...], CompileResult, EvaluationResult]:
+        """Compiles and judges what was chosen, and wider candidates where that fails or loses too much."""
+        limit = None if self._samples.is_random else self._request.max_drop
+        settler = Settler(self._request.limit, limit, self._compile_candidate, self._judge, self._has_time)
+        settled = settler.settle(self._iterate_wider(results))
+        confirmed = settled.confirmed
+        self._notes += settled.notes
         self._refusal = confirmed.refusal
-        if confirmed.is_overwritten:
+        if settled.is_overwritten:
             self._compile(load_stored_graph(self._locate_graph(confirmed.name)))
         # What the compiler refuses has all files but the binary.
         refused = CompileResult(SIMULATION, list_artifacts(self._request, self._staged))
         compiled = confirmed.compiled[0] if confirmed.compiled else refused
-        return mark_chosen(results, confirmed.name), compiled
+        return mark_chosen(results, confirmed.name), compiled, settled.evaluation
+
+    def _has_time(self) -> bool:
+        """Whether another candidate can be built, compiled and judged."""
+        rates, samples = self._known.rates, len(self._samples.judging.selection)
+        return self._budget.seconds + rates.estimate_finish(samples) < self._budget.search_seconds
 
     def _iterate_wider(self, results: list[CandidateResult]) -> Iterator[str]:
         """The chosen candidate, wider ones, and then those that were not needed before."""
         limit = self._request.limit
         yield find_chosen(results).candidate.name
         yield from list_wider_candidates(results, limit)
+        base = find_mixed_base(results, limit)
         for skipped in [each for each in self._left_out if not each.is_for_time]:
+            if skipped.name == MIXED and base == PLAIN:
+                # It has fewer bits than what did not hold.
+                continue
             built = self._finish_candidate(skipped.name)
             self._left_out.remove(skipped)
             if isinstance(built, LeftOut):
