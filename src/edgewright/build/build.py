@@ -5,7 +5,7 @@ import logging
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -59,6 +59,7 @@ from edgewright.build.preflight import PreflightResult, as_finding, run_prefligh
 from edgewright.build.records import BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
 from edgewright.build.settle import Settler
+from edgewright.build.shared_build import RECORD, await_shared_build, identify_work
 from edgewright.build.stages import (
     NATIVE,
     SIMULATION,
@@ -78,7 +79,7 @@ from edgewright.config.build import AUTO
 from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
-from edgewright.core.folder_lock import hold_folder, refuse_held_folder
+from edgewright.core.folder_lock import FolderHeld, hold_folder, is_folder_held
 from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
 from edgewright.evaluate.choose_metric import RIGHT
 from edgewright.evaluate.evaluator import Evaluator
@@ -96,16 +97,30 @@ log = logging.getLogger(__name__)
 
 # Draws the page of a record and the graph that was built; handed in, for reports are above this layer.
 Render = Callable[[BuildRecord, Graph], Iterable[bytes]]
-REPORT, RECORD = "report.html", "report.json"
+REPORT = "report.html"
 
 
 def build_model(request: BuildRequest, render: Render) -> BuildRecord:
-    """Builds everything in the folder of the request; the pre-flight's problems are one error."""
+    """Builds everything in the folder of the request; the pre-flight's problems are one error.
+
+    The result of the same build that another process has begun there is waited for, and shared.
+    """
     # At once, and not after the pre-flight.
-    refuse_held_folder(request.output)
+    if is_folder_held(request.output):
+        shared = await_shared_build(request)
+        if shared is not None:
+            return shared
     build = _Build(request, render)
-    with hold_folder(request.output, request.command):
-        return build.run()
+    fingerprint = take_fingerprint(request)
+    try:
+        with hold_folder(request.output, request.command, identify_work(request, fingerprint)):
+            return build.run(fingerprint)
+    except FolderHeld:
+        # Both began at the same moment.
+        shared = await_shared_build(request)
+        if shared is None:
+            raise
+        return shared
 
 
 class _Build:
@@ -123,9 +138,9 @@ class _Build:
         self._chip = find_htp_soc(request.target)
         self._left_out: list[LeftOut] = []
 
-    def run(self) -> BuildRecord:
+    def run(self, fingerprint: Mapping[str, str]) -> BuildRecord:
         """All stages, in order, in a folder that no one else writes."""
-        self._ledger, self._notes = Ledger.open(self._request, take_fingerprint(self._request))
+        self._ledger, self._notes = Ledger.open(self._request, fingerprint)
         self._staged = self._ledger.folder / "out"
         preflight = self._ledger.run_stage("preflight", Preflight, self._preflight)
         self._known = self._ledger.run_stage("convert", ConversionResult, self._convert)
