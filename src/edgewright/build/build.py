@@ -59,7 +59,7 @@ from edgewright.build.preflight import PreflightResult, as_finding, run_prefligh
 from edgewright.build.records import BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
 from edgewright.build.settle import Settler
-from edgewright.build.shared_build import RECORD, await_shared_build, identify_work
+from edgewright.build.shared_build import RECORD, take_shared_build, identify_work
 from edgewright.build.stages import (
     NATIVE,
     SIMULATION,
@@ -107,7 +107,7 @@ def build_model(request: BuildRequest, render: Render) -> BuildRecord:
     """
     # At once, and not after the pre-flight.
     if is_folder_held(request.output):
-        shared = await_shared_build(request)
+        shared = take_shared_build(request)
         if shared is not None:
             return shared
     build = _Build(request, render)
@@ -117,7 +117,7 @@ def build_model(request: BuildRequest, render: Render) -> BuildRecord:
             return build.run(fingerprint)
     except FolderHeld:
         # Both began at the same moment.
-        shared = await_shared_build(request)
+        shared = take_shared_build(request)
         if shared is None:
             raise
         return shared

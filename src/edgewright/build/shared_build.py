@@ -23,7 +23,7 @@ def identify_work(request: BuildRequest, fingerprint: Mapping[str, str]) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def await_shared_build(request: BuildRequest) -> BuildRecord | None:
+def take_shared_build(request: BuildRequest) -> BuildRecord | None:
     """What another process builds in the folder; None where it did not finish.
 
     Raises where it builds something else.
