@@ -27,6 +27,9 @@ COMMANDS: dict[str, Command] = {
     "compare-builds": Command(
         "edgewright.tools.compare_builds_command", "show what changed between two builds, as one page"
     ),
+    "sweep": Command(
+        "edgewright.tools.sweep_command", "build many models for many chips, on this machine or a cluster"
+    ),
     "inspect": Command("edgewright.tools.inspect_command", "show what a model contains and what converts"),
     "view": Command("edgewright.tools.view_command", "show models as graphs in a browser"),
     "convert": Command("edgewright.tools.convert_command", "convert a model to QNN artifacts"),
@@ -38,6 +41,10 @@ COMMANDS: dict[str, Command] = {
     "debug": Command(
         "edgewright.tools.debug_command", "find where a quantized model loses accuracy, and what helps"
     ),
+    "evaluate": Command(
+        "edgewright.tools.evaluate_command",
+        "rank all quantization options of a model, or evaluate a configuration",
+    ),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
     "check": Command("edgewright.tools.check_command", "say whether a context binary suits a chip"),
     "export-ep-context": Command(
@@ -48,8 +55,14 @@ COMMANDS: dict[str, Command] = {
     ),
     "targets": Command("edgewright.tools.targets_command", "list the chips that a model can be compiled for"),
     "llm quantize": Command(
-        "edgewright.tools.llm_quantize_command", "quantize a language model for llama.cpp"
+        "edgewright.tools.llm_quantize_command",
+        "quantize a language model for llama.cpp, ONNX Runtime, OpenVINO or MLX",
     ),
+    "llm eval": Command(
+        "edgewright.tools.llm_eval_command", "measure how well a language model predicts a text"
+    ),
+    "llm run": Command("edgewright.tools.llm_run_command", "continue a text with a language model"),
+    "llm chat": Command("edgewright.tools.llm_chat_command", "talk to a language model in the terminal"),
     "explain": Command("edgewright.tools.explain_command", "say what an error code means and what helps"),
 }
 
