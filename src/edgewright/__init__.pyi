@@ -3,6 +3,7 @@
 from edgewright.analyse.compare_models import OutputDifference as OutputDifference
 from edgewright.analyse.compare_models import compare as compare
 from edgewright.analyse.diagnosis import Diagnosis as Diagnosis
+from edgewright.api import llm as llm
 from edgewright.api.build import build as build
 from edgewright.api.compile import compile as compile  # noqa: A004 - as in torch.compile
 from edgewright.api.convert import convert as convert
