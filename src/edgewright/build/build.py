@@ -59,7 +59,7 @@ from edgewright.build.preflight import PreflightResult, as_finding, run_prefligh
 from edgewright.build.records import BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
 from edgewright.build.settle import Settler
-from edgewright.build.shared_build import RECORD, take_shared_build, identify_work
+from edgewright.build.shared_build import RECORD, identify_work, take_shared_build
 from edgewright.build.stages import (
     NATIVE,
     SIMULATION,
