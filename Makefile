@@ -8,7 +8,7 @@ JOBS ?= 2
 NATIVE = test "$$(uname -sm)" = "Linux x86_64" && getconf GNU_LIBC_VERSION >/dev/null 2>&1 \
 	&& $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[native]'
 # torch is 200 MB and a minute; Playwright drives the Chromium that the system has (Debian: chromium).
-EXTRAS = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch,browser,openvino]'
+EXTRAS = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch,browser,openvino,cluster]'
 PYTEST = $(PY) -m pytest -n $(JOBS)
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
@@ -26,12 +26,14 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(PY) examples/demo.py
 
-# The demo, a second build and what changed between the two, a check of the model, then every tutorial of the guide as it is printed.
+# The demo, a second build and what changed between the two, a check, a sweep, then every tutorial of the guide.
 demo-full: demo
 	.venv/bin/edgewright build examples/models/mnist_cntk.onnx --data examples/data/digits.npz --target SM8650 \
 		--precision w8a16 -o output/demo/mnist_w8a16
 	.venv/bin/edgewright compare-builds output/demo/mnist output/demo/mnist_w8a16 -o output/demo/compared_builds.html
 	.venv/bin/edgewright check examples/models/mnist_cntk.onnx --data examples/data/digits.npz --target SM8650
+	.venv/bin/edgewright sweep examples/models/mnist_cntk.onnx --data examples/data/digits.npz --targets SM8650 v73 \
+		--precisions w8a8 w8a16 -o output/demo/sweep
 	$(EXTRAS)
 	$(PYTEST) tests/test_docs.py -m slow
 

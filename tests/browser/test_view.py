@@ -1,5 +1,6 @@
 """The viewer in a real browser: Chromium, driven by Playwright; skipped where either is missing."""
 
+import importlib.util
 import shutil
 from pathlib import Path
 
@@ -7,9 +8,11 @@ import numpy as np
 import pytest
 
 import edgewright as ew
+from edgewright.config.model_library import LibraryOutput, LibrarySource
+from edgewright.sdk.model_library import generate_libraries
 from edgewright.tools.umbrella import main as run_edgewright
 from edgewright.view.viewer import list_folder, start_viewer
-from tests.optional import NEEDS_BROWSER
+from tests.optional import NEEDS_BROWSER, NO_TORCH
 from tests.unit.view.sample_models import HOSTILE, save_chain, save_convolution
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
@@ -91,6 +94,56 @@ def test_each_kind_of_file_is_drawn_searched_and_described(files, open_view, nam
     page.locator("#panel button", has_text="Histogram").first.click()
     page.locator("#panel svg").first.wait_for()
     assert page.said == []
+
+
+@pytest.fixture(scope="module")
+def built(files, tmp_path_factory):
+    """The kinds that need a compiler, a build or torch, by name; what this machine cannot make is absent."""
+    folder = tmp_path_factory.mktemp("built")
+    data = np.random.default_rng(0).standard_normal((30, 1, 3, 8, 8)).astype(np.float32)
+    ew.build(files / "small.onnx", data, target="SM8650", output=folder / "build", precision="w8a8")
+    generate_libraries(
+        LibrarySource(cpp=str(files / "small.cpp"), bin=str(files / "small.bin")),
+        LibraryOutput(targets=("x86_64-linux-clang",), lib_name="small", output_dir=str(folder)),
+    )
+    if importlib.util.find_spec("torch") is not None:
+        import torch
+
+        module = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()).eval()
+        torch.export.save(torch.export.export(module, (torch.zeros(1, 4),)), folder / "small.pt2")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "kind"),
+    [
+        ("build", "Conv2d", "DLC"),
+        ("build/report.json", "Conv2d", "DLC"),
+        ("build/small.cpp", "Conv2d", "QNN net.json"),
+        ("build/small.bin", "Conv2d", "QNN net.json"),
+        ("build/quantization_config.json", "Activation", "encodings"),
+        ("build/context_binaries/small_ctx.onnx", "EPContext", "ONNX"),
+        ("build/context_binaries/htp_context.bin", "", "context binary"),
+        ("x86_64-linux-clang/libsmall.so", "Conv2d", "model library"),
+        ("small.pt2", "linear", "PyTorch"),
+    ],
+)
+def test_each_kind_that_is_compiled_or_built_is_drawn(built, open_view, name, op, kind):
+    if not (built / name).exists():
+        pytest.skip(NO_TORCH if name.endswith(".pt2") else "the wheel onnxruntime-qnn is not installed")
+    page = open_view(built / name)
+    assert page.locator("#format").inner_text().startswith(kind)
+    search(page, op or "small")
+    page.locator("#panel h2", has_text=op).first.wait_for()
+    assert "datatype" in read_panel(page)
+    assert page.said == []
+
+
+def test_the_layers_of_a_build_and_where_its_backends_disagree_are_overlays(built, open_view):
+    page = open_view(built / "build")
+    titles = page.locator("#overlay option").all_inner_texts()
+    assert titles[1] == "SQNR up to here, simulated"
+    assert ("Simulation against emulator" in titles) == ("SQNR up to here, emulated" in titles)
 
 
 def test_an_exported_page_does_the_same_from_a_disk(files, open_view, tmp_path):

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from edgewright.analyse.compare_models import compare
 from edgewright.analyse.encoding_repair import repair_graph
 from edgewright.analyse.encoding_rules import list_broken_rules
-from edgewright.analyse.odd_encodings import ODD_DB, Feeds, OddEncoding, find_odd_encodings
+from edgewright.analyse.fresh_encodings import Feeds
+from edgewright.analyse.odd_encodings import ODD_DB, OddEncoding, find_odd_encodings
 from edgewright.analyse.records import Finding
 from edgewright.model.model import Model
 

@@ -1,6 +1,5 @@
 """Builds one candidate of precision: quantized, evaluated on held-out samples, with its cost."""
 
-import math
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +11,8 @@ from edgewright.build.records import Candidate
 from edgewright.config.build import AUTO
 from edgewright.config.quantize import PRECISIONS
 from edgewright.data.samples import BuildSamples
-from edgewright.evaluate.evaluator import Evaluation, Evaluator
+from edgewright.evaluate.evaluator import Evaluator
+from edgewright.evaluate.loss import estimate_high
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.model.narrow import fall_to_half
@@ -191,13 +191,8 @@ class CandidateBuilder:
             cost=compute_relative_cost(graph, self.source),
             is_met=evaluation.drop <= self.limit if self.has_limit else None,
             seconds=time.monotonic() - start,
-            drop_high=self._expect_high(evaluation),
+            drop_high=estimate_high(evaluation.loss, len(self.samples.judging.selection)),
         )
-
-    def _expect_high(self, evaluation: Evaluation) -> float:
-        """The upper end of the interval that as many samples as judge would give."""
-        samples = max(1, len(self.samples.judging.selection))
-        return evaluation.drop + (evaluation.high - evaluation.drop) * math.sqrt(evaluation.samples / samples)
 
 
 def is_fixed_point(graph: Graph) -> bool:

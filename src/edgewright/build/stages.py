@@ -83,23 +83,23 @@ def evaluate_candidate(
     simulated = evaluator.measure_graph(graph, SIMULATION)
     figures = [*evaluator.list_accuracy(evaluator.reference), *evaluator.list_accuracy(simulated)]
     loss = evaluator.measure_loss(simulated)
+    notes = [note for note in [evaluator.describe_unseen_kinds()] if note]
     if backend != NATIVE:
-        note = "the genuine emulator did not run: figures and verdict are the simulation's"
-        return EvaluationResult(tuple(figures), loss, notes=(note,))
+        notes.append("the genuine emulator did not run: figures and verdict are the simulation's")
+        return EvaluationResult(tuple(figures), loss, notes=tuple(notes))
     try:
         with budget.count_emulator():
             emulated = _run_emulator(evaluator, graph, folder, budget.judging_seconds)
     except EdgewrightError as problem:
         # The files are complete: an emulator that cannot run them is reported, and no reason to lose them.
         doubt = f"the emulator did not run what was compiled: {problem.what}"
-        return EvaluationResult(tuple(figures), loss, doubts=(doubt,))
+        return EvaluationResult(tuple(figures), loss, doubts=(doubt,), notes=tuple(notes))
     figures += evaluator.list_accuracy(emulated)
     same = simulated.select(emulated.numbers)
-    notes = []
     if emulated.samples < simulated.samples:
-        notes = [
+        notes.append(
             f"the emulator had time for {emulated.samples} of {simulated.samples} samples, spread over all"
-        ]
+        )
         figures += evaluator.list_accuracy(evaluator.reference.select(emulated.numbers))
     return EvaluationResult(
         tuple(figures),

@@ -91,6 +91,16 @@ def read_tree(path: Path | str, template: str = "--dump_io_config_template") -> 
     return Entry(node, str(path))
 
 
+def read_values(path: Path | str) -> Any:
+    """The same file as lists, tables, texts and numbers; tags that are no part of plain YAML are refused."""
+    import yaml
+
+    try:
+        return yaml.safe_load(read_limited(path, LARGEST_FILE).decode("utf-8-sig"))
+    except yaml.YAMLError as problem:
+        raise _make_yaml_error(problem, Where(file=str(path))) from None
+
+
 def _check_events(events: Any, where: Where) -> None:
     """Refuses what could make a small file a large tree, before a tree is built."""
     import yaml

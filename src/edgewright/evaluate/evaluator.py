@@ -12,6 +12,7 @@ import numpy as np
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.data.samples import LabelledSamples, SampleSelection
+from edgewright.evaluate.input_energies import InputEnergies
 from edgewright.evaluate.loss import choose_worst, measure_loss, measure_score
 from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.measure import ANY, Answer, Measure
@@ -53,8 +54,8 @@ class Evaluation:
     drop: float
     sqnr_db: float
     samples: int
-    # The upper end of the interval of the points lost.
-    high: float = 100.0
+    # The points lost with their interval.
+    loss: Loss
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ class Evaluator:
         dbs = [min(MOST_DB, compute_sqnr_db(items)) for items in measured.outputs.values()]
         mean = float(np.mean(dbs)) if dbs else MOST_DB
         score = loss.float_score - loss.points
-        return Evaluation(score, loss.points, mean, measured.samples, loss.high)
+        return Evaluation(score, loss.points, mean, measured.samples, loss)
 
     def measure_loss(self, measured: Measurement, than: Measurement | None = None) -> Loss:
         """What the worst output loses against the float model, or ``than``, on the same samples."""
@@ -187,6 +188,7 @@ class Evaluator:
                     [item.sums for item in first.outputs[name]],
                     [item.sums for item in measured.outputs[name]],
                     self._spans[name],
+                    self._float_results[2].scatter,
                 ),
                 output=name,
                 backend=measured.backend,
@@ -194,6 +196,12 @@ class Evaluator:
             for name in self.metric.outputs
         ]
         return choose_worst(losses) if losses else Loss("", measured.backend, 0, 0.0, 0.0, 0.0, 100.0)
+
+    def describe_unseen_kinds(self) -> str:
+        """Why kinds of samples may be missing where values are judged; empty where nothing says so."""
+        if all(measure.is_share for measure in self._measures.values()):
+            return ""
+        return self._float_results[2].describe_orders()
 
     def list_accuracy(self, measured: Measurement) -> tuple[Accuracy, ...]:
         """One record for each output."""
@@ -241,13 +249,15 @@ class Evaluator:
         return self._float_results[1]
 
     @cached_property
-    def _float_results(self) -> tuple[Measurement, dict[str, Array]]:
-        """The float model's own answers, and the range of each output; made when they are first needed."""
+    def _float_results(self) -> tuple[Measurement, dict[str, Array], InputEnergies]:
+        """The float model's own answers, ranges of outputs and energies of inputs; made when first needed."""
         selection = self._samples.selection
         scores: dict[str, list[SampleScore]] = {name: [] for name in self._graph.outputs}
         ranges = {name: ValueRanges(self._parts[name]) for name in scores}
+        energies = InputEnergies()
         with announce_progress("running the float model", total=len(selection)) as step:
             for sample in self._iterate_samples(selection):
+                energies.add(sample.inputs)
                 for name, array in sample.references.items():
                     ranges[name].widen(array)
                 for name, score in self._score_outputs(sample, sample.references).items():
@@ -257,7 +267,7 @@ class Evaluator:
             name: np.maximum(each.widths, find_value_width(self._graph, name))
             for name, each in ranges.items()
         }
-        return Measurement("float", scores, selection.numbers), spans
+        return Measurement("float", scores, selection.numbers), spans, energies
 
     def _iterate_samples(self, chosen: SampleSelection) -> Iterator[EvaluatedSample]:
         for number, sample in zip(chosen.numbers, chosen, strict=True):
@@ -290,7 +300,7 @@ class ValueRanges:
     def __init__(self, parts: Array | None) -> None:
         count = 1 if parts is None else int(parts.max()) + 1
         self._masks: list[Any] = [...] if parts is None else [parts == number for number in range(count)]
-        self._low, self._high = np.full(count, np.inf), np.full(count, -np.inf)
+        self.low, self.high = np.full(count, np.inf), np.full(count, -np.inf)
 
     def widen(self, array: Array) -> None:
         """Takes in one more array; what is not finite is left out."""
@@ -298,11 +308,11 @@ class ValueRanges:
             values = array[mask]
             finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
             if finite.size:
-                self._low[place] = min(self._low[place], float(finite.min()))
-                self._high[place] = max(self._high[place], float(finite.max()))
+                self.low[place] = min(self.low[place], float(finite.min()))
+                self.high[place] = max(self.high[place], float(finite.max()))
 
     @property
     def widths(self) -> Array:
         """How far each reaches; 0 where there was nothing."""
-        is_known = np.isfinite(self._low)
-        return np.where(is_known, self._high, 0.0) - np.where(is_known, self._low, 0.0)
+        is_known = np.isfinite(self.low)
+        return np.where(is_known, self.high, 0.0) - np.where(is_known, self.low, 0.0)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,24 +11,46 @@ from edgewright.core.numbers import Array
 from edgewright.evaluate.metrics.measure import Measure, Sums
 from edgewright.evaluate.records import Loss
 from edgewright.evaluate.statistics import compute_paired_interval, compute_wilson_interval
+from edgewright.evaluate.tail import TailBound, Term, count_tail
 
 DRAWS, SEED = 1000, 0
 # Fewer samples than this show nothing of how samples differ.
 FEWEST = 5
 # More than this is not asked for: the limit is too near to what is lost.
 MOST_SAMPLES = 1_000_000
+# The upper end is foreseen for so many times as many samples.
+TIMES = (1, 2, 4, 8, 16, 32, 64)
 
 
-def measure_loss(measure: Measure, float_sums: Sums, sums: Sums, span: Array) -> Loss:
-    """Points lost between two models on the same samples, sample by sample."""
+def measure_loss(
+    measure: Measure, float_sums: Sums, sums: Sums, span: Array, input_scatter: float = 0.0
+) -> Loss:
+    """Points lost between two models on the same samples, sample by sample.
+
+    Args:
+        measure: the metric.
+        float_sums: what each sample adds to it with the first model.
+        sums: the same with the other.
+        span: ranges of the float model's values by part.
+        input_scatter: by how much the logarithms of the inputs' energies scatter.
+    """
     count = len(sums)
     score, second = (_score_all(measure, part, span) for part in (float_sums, sums))
     points = score - second
-    interval = _find_share_interval if measure.is_share else _find_drawn_interval
-    low, high = interval(measure, float_sums, sums, span)
-    if count < FEWEST and not measure.is_share:
-        low, high = -100.0, 100.0
-    return Loss("", "", count, points, min(low, points), max(high, points), score)
+    if measure.is_share:
+        low, highs = _find_share_ends(float_sums, sums)
+    elif count < FEWEST:
+        low, highs = -100.0, [100.0]
+    else:
+        low, high = _find_drawn_interval(measure, float_sums, sums, span)
+        drawn = [points + (high - points) / math.sqrt(times) for times in TIMES]
+        terms = measure.list_terms(float_sums, sums, span)
+        unseen = _find_tail_ends(terms, points, input_scatter)
+        rare = [] if measure.is_of_values else _find_rare_ends(terms[0])
+        highs = [max(candidates) for candidates in zip(drawn, unseen, *rare, strict=True)]
+    highs = [max(high, points) for high in highs]
+    prospects = tuple((count * times, high) for times, high in zip(TIMES[1:], highs[1:], strict=False))
+    return Loss("", "", count, points, min(low, points), highs[0], score, prospects)
 
 
 def measure_score(measure: Measure, sums: Sums, span: Array) -> tuple[float, float, float]:
@@ -45,16 +68,14 @@ def _score_all(measure: Measure, sums: Sums, span: Array) -> float:
     return float(measure.score_draws(sums, np.ones((1, len(sums))), span)[0])
 
 
-def _find_share_interval(measure: Measure, first: Sums, second: Sums, span: Array) -> tuple[float, float]:
-    """Of good answers that became wrong ones, and the other way round."""
-    del measure, span
+def _find_share_ends(first: Sums, second: Sums) -> tuple[float, list[float]]:
+    """Of good answers that became wrong ones, and the other way round: the lower end, the upper ones."""
     before, after = np.array(first), np.array(second)
     known = before[:, 1] > 0
     lost = before[known, 0] - after[known, 0]
-    low, high = compute_paired_interval(
-        float(lost[lost > 0].sum()), float(-lost[lost < 0].sum()), int(known.sum())
-    )
-    return 100 * low, 100 * high
+    counts = np.array([lost[lost > 0].sum(), -lost[lost < 0].sum(), known.sum()])
+    intervals = [compute_paired_interval(*(times * counts).tolist()) for times in TIMES]
+    return 100 * intervals[0][0], [100 * high for _, high in intervals]
 
 
 def _find_drawn_interval(measure: Measure, first: Sums, second: Sums, span: Array) -> tuple[float, float]:
@@ -65,6 +86,26 @@ def _find_drawn_interval(measure: Measure, first: Sums, second: Sums, span: Arra
     return low, high
 
 
+def _find_tail_ends(terms: Sequence[Term], points: float, input_scatter: float) -> list[float]:
+    """The upper ends that allow for samples worse than these."""
+    bounds = [TailBound(term, input_scatter) for term in terms]
+    # Terms are those of the second model alone where the first is not the float model.
+    offset = points - max(term.take_root(term.mean) for term in terms)
+    return [offset + max(bound.compute(times) for bound in bounds) for times in TIMES]
+
+
+def _find_rare_ends(term: Term) -> list[list[float]]:
+    """The upper ends where samples that lose anything are too few to tell how much others would lose."""
+    worse, count = int((term.errors > 0).sum()), len(term.errors)
+    if worse >= count_tail(count):
+        return []
+    largest = 100 * min(1.0, float(term.errors.max())) if worse else 100.0
+    better = int((term.errors < 0).sum())
+    shares = [compute_paired_interval(times * worse, times * better, times * count)[1] for times in TIMES]
+    return [[share * largest for share in shares]]
+
+
+@lru_cache(maxsize=4)
 def _draw(count: int) -> Array:
     """How often each sample is drawn [draw, sample]."""
     drawn = np.random.default_rng(SEED).integers(0, count, (DRAWS, count))
@@ -72,16 +113,36 @@ def _draw(count: int) -> Array:
     return times.astype(np.float64)
 
 
+def estimate_high(loss: Loss, samples: int) -> float:
+    """The upper end of the interval that so many samples would give if they went on like these."""
+    if loss.samples <= 0 or samples <= loss.samples or not loss.prospects:
+        reach = (loss.high - loss.points) * math.sqrt(loss.samples / max(1, samples))
+        return loss.points + reach
+    numbers, highs = zip((loss.samples, loss.high), *loss.prospects, strict=True)
+    return float(np.interp(math.log(samples), np.log(numbers), highs))
+
+
 def count_needed_samples(loss: Loss, limit: float) -> int | None:
     """How many samples would prove the limit if they went on like these; None where none would."""
     if loss.points >= limit or not loss.samples:
         return None
-    reach = (loss.high - loss.points) / (limit - loss.points)
-    needed = math.ceil(loss.samples * reach**2)
-    return needed if needed <= MOST_SAMPLES else None
+    if not loss.prospects:
+        reach = (loss.high - loss.points) / (limit - loss.points)
+        needed = math.ceil(loss.samples * reach**2)
+        return needed if needed <= MOST_SAMPLES else None
+    before = (loss.samples, loss.high)
+    for number, high in loss.prospects:
+        if high <= limit:
+            part = (before[1] - limit) / (before[1] - high) if before[1] > high else 0.0
+            ratio = (number / before[0]) ** min(1.0, max(0.0, part))
+            return min(number, math.ceil(before[0] * float(ratio)))
+        before = (number, high)
+    return None
 
 
 def choose_worst(losses: Sequence[Loss]) -> Loss:
     """The output that loses most counts, and of equals the one that is known least well."""
     worst = max(losses, key=lambda loss: (loss.points, loss.high))
-    return replace(worst, high=max(loss.high for loss in losses))
+    pairs = zip(*(loss.prospects for loss in losses), strict=False)
+    prospects = tuple((each[0][0], max(high for _, high in each)) for each in pairs)
+    return replace(worst, high=max(loss.high for loss in losses), prospects=prospects)

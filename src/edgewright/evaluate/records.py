@@ -54,8 +54,10 @@ class Loss:
     backend: str
     samples: int
     points: float
-    # The interval of 95 % of the difference.
+    # The interval of 95 % of the difference; the upper end allows for samples that are worse than these.
     low: float
     high: float
     # The float model's score on these samples.
     float_score: float
+    # The upper end that so many samples would give if they went on like these, with rising numbers.
+    prospects: tuple[tuple[int, float], ...] = ()

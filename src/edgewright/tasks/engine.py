@@ -1,12 +1,12 @@
 """Runs tasks: what is known is taken from the store, the rest is computed by processes or by a cluster."""
 
 import logging
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgewright.config.sweep import count_own_workers
 from edgewright.core.errors import BackendCrash, UsageError, shown
 from edgewright.core.events import announce_progress
 from edgewright.core.machine_use import count_cores
@@ -21,8 +21,6 @@ from edgewright.tasks.task import Task
 log = logging.getLogger(__name__)
 
 FETCHED = "fetched"
-_OWN_CLUSTER = re.compile(r"local:([1-9]\d{0,3})")
-_SCHEDULER = re.compile(r"(tcp|tls|ucx|ws|wss)://.+")
 
 
 @dataclass(frozen=True)
@@ -93,6 +91,7 @@ def open_engine(
         workers: how many such processes; one for each core by default, 0 for none but this one.
     """
     opened = open_store(store)
+    opened.prepare()
     executor = _open_executor(cluster, workers)
     is_inside = isinstance(opened, FolderStore) and executor.is_local
     cache = Path(opened.url, FETCHED) if is_inside else find_cache()
@@ -103,13 +102,6 @@ def open_engine(
             executor.close()
 
 
-def check_cluster(cluster: str) -> str:
-    """The text, where it names a cluster."""
-    if _OWN_CLUSTER.fullmatch(cluster) or _SCHEDULER.fullmatch(cluster):
-        return cluster
-    raise ValueError("expected tcp://HOST:PORT of a Dask scheduler, or local:N for one with N workers here")
-
-
 def _open_executor(cluster: str | None, workers: int | None) -> Executor:
     if cluster is None:
         return InlineExecutor() if workers == 0 else LocalExecutor(workers or count_cores())
@@ -118,11 +110,10 @@ def _open_executor(cluster: str | None, workers: int | None) -> Executor:
             "workers are for processes of this machine, a cluster has its own", do="give one of the two"
         )
     try:
-        check_cluster(cluster)
+        own = count_own_workers(cluster)
     except ValueError as problem:
         raise UsageError(f"cluster is '{shown(cluster)}', {problem}") from problem
-    own = _OWN_CLUSTER.fullmatch(cluster)
-    return OwnClusterExecutor(int(own[1])) if own else ClusterExecutor(cluster)
+    return OwnClusterExecutor(own) if own else ClusterExecutor(cluster)
 
 
 def _read_answer(key: str, text: str) -> Outcome:

@@ -35,6 +35,7 @@ def perform_message(message: str) -> str:
 def perform_task(task: Task, contents: Contents) -> Outcome:
     """The outcome of a task; one that is known is not computed again."""
     try:
+        contents.store.check()
         known = find_outcome(task, contents.store)
         return known or _compute(task, contents)
     except EdgewrightError as problem:  # the store cannot be used

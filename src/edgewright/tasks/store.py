@@ -1,5 +1,6 @@
 """Where results and contents are kept by their hashes: a folder, or an object store behind fsspec."""
 
+import platform
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
@@ -18,6 +19,12 @@ class Store(Protocol):
 
     # As a worker opens it.
     url: str
+
+    def prepare(self) -> None:
+        """Makes it where it is missing; workers only look for it."""
+
+    def check(self) -> None:
+        """Raises where this machine does not reach it."""
 
     def read(self, name: str) -> bytes | None:
         """The content of an entry; None where there is none."""
@@ -61,6 +68,21 @@ class FolderStore:
         self.folder = folder
         self.url = str(folder)
 
+    def prepare(self) -> None:
+        """Makes the folder."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            raise _make_error(self.url, problem) from problem
+
+    def check(self) -> None:
+        """Raises where the folder is of another machine."""
+        if not self.folder.is_dir():
+            raise EnvironmentProblem(
+                f"the folder of results '{shown(self.folder)}' is not on worker {platform.node()}",
+                do="name a store that all workers reach: a folder that they share, or s3://BUCKET/FOLDER",
+            )
+
     def read(self, name: str) -> bytes | None:
         """The content of an entry; None where there is none."""
         try:
@@ -100,6 +122,12 @@ class ObjectStore:
 
     def __init__(self, url: str, file_system: Any, root: str) -> None:
         self.url, self._files, self._root = url, file_system, root.rstrip("/")
+
+    def prepare(self) -> None:
+        """Nothing: the bucket is the user's to make."""
+
+    def check(self) -> None:
+        """Nothing: what cannot be reached is said by the first request."""
 
     def read(self, name: str) -> bytes | None:
         """The content of an entry; None where there is none."""

@@ -27,6 +27,9 @@ COMMANDS: dict[str, Command] = {
     "compare-builds": Command(
         "edgewright.tools.compare_builds_command", "show what changed between two builds, as one page"
     ),
+    "sweep": Command(
+        "edgewright.tools.sweep_command", "build many models for many chips, on this machine or a cluster"
+    ),
     "inspect": Command("edgewright.tools.inspect_command", "show what a model contains and what converts"),
     "view": Command("edgewright.tools.view_command", "show models as graphs in a browser"),
     "convert": Command("edgewright.tools.convert_command", "convert a model to QNN artifacts"),
@@ -37,6 +40,10 @@ COMMANDS: dict[str, Command] = {
     ),
     "debug": Command(
         "edgewright.tools.debug_command", "find where a quantized model loses accuracy, and what helps"
+    ),
+    "evaluate": Command(
+        "edgewright.tools.evaluate_command",
+        "rank all quantization options of a model, or evaluate a configuration",
     ),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
     "check": Command(

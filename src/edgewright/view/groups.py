@@ -4,6 +4,7 @@ Names say which nodes belong together ('encoder/layer_0/attention/...'); what th
 parts by the order of the nodes.
 """
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from dataclasses import dataclass, field
 LARGEST_GROUP = 150
 # A frame around fewer nodes is more to look at than the nodes.
 SMALLEST_GROUP = 4
+# A group of which more than this share stands alone is none.
+SCATTERED = 0.6
 _DEEPEST = 24
 _DOTS = re.compile(r"(?<=[A-Za-z_\d])\.(?=[A-Za-z_\d])|::")
 
@@ -27,6 +30,7 @@ class Group:
 def group_nodes(names: Sequence[str]) -> Group:
     """The tree of groups over nodes with these names, in their order."""
     root = _group_by_names([split_name(name) for name in names])
+    _drop_scattered_groups(root)
     _drop_small_groups(root)
     _cut_into_parts(root)
     return root
@@ -53,6 +57,29 @@ def _group_by_names(paths: Sequence[tuple[str, ...]]) -> Group:
             group = places[key]
         group.members.append(number)
     return root
+
+
+def _drop_scattered_groups(root: Group) -> None:
+    """Drops groups whose nodes stand all over the graph: 'net.Conv.12' sorts by kind, not by place."""
+    numbers: dict[int, list[int]] = {}
+    for group in reversed(_list_groups(root)):
+        kept: list[Group | int] = []
+        for member in group.members:
+            if isinstance(member, Group) and _is_scattered(numbers[id(member)]):
+                kept.extend(member.members)
+            else:
+                kept.append(member)
+        firsts = [member if isinstance(member, int) else numbers[id(member)][0] for member in kept]
+        order = sorted(range(len(kept)), key=firsts.__getitem__)
+        group.members = [kept[place] for place in order]
+        inside = [[member] if isinstance(member, int) else numbers[id(member)] for member in group.members]
+        numbers[id(group)] = sorted(number for part in inside for number in part)
+
+
+def _is_scattered(numbers: Sequence[int]) -> bool:
+    """Whether most nodes, in the order in which they run, do not follow another one of the group."""
+    pieces = 1 + sum(after - before > 1 for before, after in itertools.pairwise(numbers))
+    return len(numbers) >= SMALLEST_GROUP and pieces > SCATTERED * len(numbers)
 
 
 def _drop_small_groups(root: Group) -> None:

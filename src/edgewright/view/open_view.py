@@ -14,6 +14,7 @@ from edgewright.core.files import measure_file, read_limited
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.model.model_files import find_model_file
 from edgewright.view.build_folders import (
+    REPORT,
     find_built_model,
     is_build_folder,
     list_facts,
@@ -88,6 +89,8 @@ def _view_json(path: Path, _: InputSpec) -> ViewModel:
     document = _read_object(path)
     if any(key in document for key in _ENCODINGS):
         return _view_encodings(path, _)
+    if path.name == REPORT and "artifacts" in document:
+        return _view_build(path.parent, _)
     if "graph" not in document:
         raise BadInput(
             "the file has no 'graph', expected the _net.json of a converted model or an encodings file",

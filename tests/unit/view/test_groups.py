@@ -48,3 +48,13 @@ def test_every_node_is_in_one_group():
     names = [f"{'a/' * (number % 7)}n{number}" for number in range(1000)]
     nodes = [m for group in list_all(group_nodes(names)) for m in group.members if isinstance(m, int)]
     assert sorted(nodes) == list(range(1000))
+
+
+def test_names_that_sort_by_kind_make_no_groups():
+    kinds = ("Conv", "BatchNormalization", "Relu")
+    names = [f"p2o.{kind}.{block}" for block in range(40) for kind in kinds]
+    root = group_nodes(names)
+    assert root.members == list(range(120))
+    # Two branches that run in turns are groups all the same.
+    pairs = [f"net/{side}/op_{step}_{part}" for step in range(6) for side in "ab" for part in range(2)]
+    assert [group.name for group in list_all(group_nodes(pairs))] == ["", "a", "b"]

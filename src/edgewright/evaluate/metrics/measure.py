@@ -9,6 +9,7 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.data.labels import Label
+from edgewright.evaluate.tail import Term
 
 # Labels of every kind.
 ANY = "any"
@@ -41,6 +42,8 @@ class Measure(ABC):
     text: str
     # Whether it is a share of answers: those have an interval of their own where all are good.
     is_share: ClassVar[bool] = False
+    # Whether every change of a value changes it: samples that lose nothing are then no accident.
+    is_of_values: ClassVar[bool] = False
     # The form of the right answers that it takes, and whether it can do without.
     label_kind: ClassVar[str | None] = None
     needs_labels: ClassVar[bool] = False
@@ -60,6 +63,18 @@ class Measure(ABC):
     def score_draws(self, parts: Sums, times: Array, span: Array) -> Array:
         """The figure in percent of samples that are taken so often [draw, sample]."""
         return self.compute_score(times @ np.array(parts, np.float64), span)
+
+    def list_terms(self, first: Sums, second: Sums, span: Array) -> list[Term]:
+        """The errors that the loss between two models is the largest of, sample by sample.
+
+        Of a metric that says nothing else: what would be lost less without the sample, in a mean.
+        """
+        count = len(first)
+        weights = np.concatenate([np.ones((1, count)), 1 - np.eye(count)])
+        scores = (self.score_draws(sums, weights, span) / 100 for sums in (first, second))
+        lost = np.subtract(*scores)
+        errors = lost[0] + (count - 1) * (lost[0] - lost[1:])
+        return [Term(errors + lost[0] - errors.mean(), np.ones(len(errors)))]
 
     def find_misfit(self, shapes: Mapping[str, Sequence[int]], output: str) -> str:
         """Why it cannot look at an output, and what it would need; empty where it can."""

@@ -19,12 +19,13 @@ class Perplexity(Measure):
 
     name = "perplexity"
     text = "the float model's perplexity over the other's, in percent; the next tokens are those of the input"
+    is_of_values = True
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Logarithms of the next tokens' probabilities, the float model's too, and how many tokens."""
         tokens, is_text = find_tokens(answer)
         sums = [
-            float(_find_next(values, tokens)[is_text].sum())
+            float(find_next(values, tokens)[is_text].sum())
             for values in (answer.result.reshape(answer.reference.shape), answer.reference)
         ]
         return (*sums, float(is_text.sum()))
@@ -62,7 +63,7 @@ def find_tokens(answer: Answer) -> tuple[Array, Array]:
     return tokens, is_text & (tokens >= 0) & (tokens < answer.reference.shape[-1])
 
 
-def _find_next(values: Array, tokens: Array) -> Array:
+def find_next(values: Array, tokens: Array) -> Array:
     """The logarithm of each next token's probability; scores that are no numbers know nothing."""
     rows = values.reshape(-1, values.shape[-1])[:-1].astype(np.float64)
     if is_distribution(rows):

@@ -3,7 +3,8 @@
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.evaluate.metrics.measure import Answer, MeanMeasure, Measure
+from edgewright.evaluate.metrics.measure import Answer, MeanMeasure, Measure, Sums
+from edgewright.evaluate.tail import Term
 
 
 def subtract_safely(answer: Answer) -> tuple[Array, Array]:
@@ -48,6 +49,7 @@ class SignalToNoise(Measure):
 
     name = "sqnr"
     text = "100 % less the root of noise over signal: 99 % are 40 dB, 90 % are 20 dB"
+    is_of_values = True
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Noise and signal."""
@@ -59,6 +61,12 @@ class SignalToNoise(Measure):
         del span
         return np.asarray(np.maximum(0.0, 100 - 100 * _divide_noise(sums[..., 0], sums[..., 1])))
 
+    def list_terms(self, first: Sums, second: Sums, span: Array) -> list[Term]:
+        """The noise over the signal."""
+        del first, span
+        noise, signal = np.array(second, np.float64).T
+        return [Term(noise, signal, 2.0)]
+
 
 class Closeness(Measure):
     """Noise over signal, and the largest error of a sample, which many small ones hide: the worse counts."""
@@ -68,6 +76,7 @@ class Closeness(Measure):
         "100 % less the larger of two errors: the root of noise over signal (99 % are 40 dB, 90 % are 20 dB) "
         "and a sample's largest error over the range of the float model's values"
     )
+    is_of_values = True
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Noise and signal, the largest error, and how many of those, for each part."""
@@ -82,12 +91,21 @@ class Closeness(Measure):
         farthest = largest / np.maximum(count, 1) / np.where(span > 0, span, 1.0)
         return _choose_worst(np.maximum(_divide_noise(noise, signal), farthest))
 
+    def list_terms(self, first: Sums, second: Sums, span: Array) -> list[Term]:
+        """Both errors of each part."""
+        del first
+        noise, signal, largest, count = np.split(np.array(second, np.float64), 4, -1)
+        farthest = largest / np.where(span > 0, span, 1.0)
+        noises = [Term(*columns, 2.0) for columns in zip(noise.T, signal.T, strict=True)]
+        return [*noises, *(Term(*columns) for columns in zip(farthest.T, count.T, strict=True))]
+
 
 class Cosine(MeanMeasure):
     """The angle between the float model's vector and the other: what embeddings are compared by."""
 
     name = "cosine"
     text = "mean cosine of the float model's output and the other, over samples, in percent"
+    is_of_values = True
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Two vectors of zeros point the same way."""
@@ -104,6 +122,7 @@ class MeanAbsoluteError(Measure):
 
     name = "mean-absolute-error"
     text = "100 % less the mean absolute error over the range of the float model's values"
+    is_of_values = True
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Errors and number of elements, for each part."""
@@ -115,3 +134,10 @@ class MeanAbsoluteError(Measure):
         """As a share of the range."""
         error, count = np.split(sums, 2, -1)
         return _choose_worst(error / np.maximum(count, 1) / np.where(span > 0, span, 1.0))
+
+    def list_terms(self, first: Sums, second: Sums, span: Array) -> list[Term]:
+        """The error of each part."""
+        del first
+        error, count = np.split(np.array(second, np.float64), 2, -1)
+        shares = error / np.where(span > 0, span, 1.0)
+        return [Term(*columns) for columns in zip(shares.T, count.T, strict=True)]

@@ -159,6 +159,11 @@ class Context:
     # What one plugin leaves for others that is of no single sample.
     shared: dict[str, Any] = field(default_factory=dict)
 
+    def find_setting(self, *names: str) -> Any:
+        """What the first plugin that has a parameter of these names was told; None where there is none."""
+        given = [getattr(plugin, name, None) for plugin in self.plugins for name in names]
+        return next((value for value in given if value is not None), None)
+
     def with_dataset(self, dataset: Dataset) -> "Context":
         """The same with another data set; what plugins share stays shared."""
         return replace(self, dataset=dataset)

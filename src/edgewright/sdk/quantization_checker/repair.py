@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 
 from edgewright.analyse.encoding_check import measure_outputs
-from edgewright.analyse.odd_encodings import Feeds, OddEncoding, list_shared_values
+from edgewright.analyse.fresh_encodings import Feeds
+from edgewright.analyse.odd_encodings import OddEncoding, list_shared_values
 from edgewright.analyse.quantization.compare_tensors import ACTIVATION, BIAS, WEIGHT, ComparedTensor
 from edgewright.core.words import quote_names
 from edgewright.model.model import Model

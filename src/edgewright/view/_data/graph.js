@@ -26,9 +26,10 @@ export function shortName(name, type = "") {
   return isType ? `${parts[parts.length - 2]}/${last}` : last;
 }
 
-export function spellShape(tensor) {
+/** A shape; a dimension that is computed from others is a question mark where there is no room for it. */
+export function spellShape(tensor, longest = Infinity) {
   if (!tensor || !tensor.shape) return "";
-  return tensor.shape.length ? tensor.shape.join("×") : "scalar";
+  return tensor.shape.length ? tensor.shape.map((dim) => (String(dim).length > longest ? "?" : dim)).join("×") : "scalar";
 }
 
 /** Adds indexes to a graph of the document. */
@@ -147,6 +148,6 @@ export function labelBox(prepared, box) {
   }
   const node = graph.nodes[box];
   const tensor = graph.tensors[(node.kind === "output" ? node.inputs : node.outputs)[0]];
-  const shape = spellShape(tensor);
+  const shape = spellShape(tensor, 12);
   return [node.type, shortName(node.source || node.name, node.type), shape ? `${shape} ${tensor.dtype}` : ""];
 }

@@ -1,0 +1,231 @@
+"""How often a limit is said to be met that other samples do not keep: many models, many draws of samples.
+
+``python -m benchmarks.unseen_kinds --models DIR --data DIR --store DIR``: each model is simulated in three
+precisions on samples of two sources (other recordings, crops and pages); some are judged by closeness, and
+the verdict is held against the others. Prints the table of docs/builds.md.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+import edgewright as ew
+from benchmarks.accuracy import folders_of
+from benchmarks.accuracy_models import TASKS, prepared
+from benchmarks.builds import KINDS, Feed, Kind, of_task
+from benchmarks.data import Material
+from benchmarks.models import EXAMPLES
+from edgewright.backends.executor import CpuExecutor
+from edgewright.core.errors import EdgewrightError
+from edgewright.evaluate.evaluator import ValueRanges
+from edgewright.evaluate.input_energies import InputEnergies
+from edgewright.evaluate.loss import choose_worst, measure_loss
+from edgewright.evaluate.metrics import MEASURES
+from edgewright.evaluate.metrics.measure import Answer
+from edgewright.evaluate.output_kinds import find_value_width, label_parts
+from edgewright.evaluate.records import Loss
+from edgewright.ir.graph import Graph
+from edgewright.model.model import Model
+from edgewright.passes.htp.unroll_recurrent import with_steps
+from edgewright.quantize.quantizer import quantize_graph
+from edgewright.quantize.request import QuantizationRequest
+
+Array = NDArray[Any]
+MEASURE = MEASURES["closeness"]
+PRECISIONS = {
+    "fp16": QuantizationRequest(float_bw=16),
+    "w8a8": QuantizationRequest(),
+    "w8a16": QuantizationRequest(act_bw=16),
+}
+LIMITS = (0.5, 1.0, 2.0, 5.0)
+AT_RANDOM, OF_ONE_SOURCE = "at random", "of one source, held against the other"
+# Models that lose more are never near a limit; samples that calibrate; seconds that a precision may take.
+MOST_POINTS, CALIBRATING, MOST_SECONDS = 12.0, 40, 60.0
+HEAD = """\
+| judged | drawn | models and precisions | "met" | of them false | beyond the interval | most often false |
+|---:|---|---:|---:|---:|---:|---|"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model in a precision: sums and ranges of each output by sample, and inputs' energies."""
+
+    name: str
+    is_first_source: Array
+    energies: Array
+    sums: list[Array]
+    lows: list[Array]
+    highs: list[Array]
+    widths: list[Array]
+
+    def measure(self, places: Array) -> Loss:
+        """What is lost on some samples, as if there were no others."""
+        inputs = InputEnergies()
+        for energies in self.energies[places]:
+            inputs.add({str(place): np.array([root]) for place, root in enumerate(np.sqrt(energies))})
+        losses = []
+        for sums, lows, highs, width in zip(self.sums, self.lows, self.highs, self.widths, strict=True):
+            exact = sums[places].copy()
+            for part in np.split(exact, 4, -1)[::2]:
+                part[...] = 0
+            span = np.maximum(highs[places].max(0) - lows[places].min(0), width)
+            losses.append(measure_loss(MEASURE, exact, sums[places], span, inputs.scatter))
+        return choose_worst(losses)
+
+
+@dataclass
+class Tally:
+    """What became of the verdicts "met"."""
+
+    cases: int = 0
+    met: int = 0
+    false: int = 0
+    beyond: int = 0
+    by_name: dict[str, int] = field(default_factory=dict)
+
+    def count(self, name: str, said: Loss, truth: float) -> None:
+        """One draw, for every limit."""
+        for limit in LIMITS:
+            if said.high <= limit:
+                is_false = truth > limit
+                self.met += 1
+                self.false += is_false
+                self.beyond += truth > limit + said.high - said.points
+                self.by_name[name] = self.by_name.get(name, 0) + is_false
+
+
+def main() -> None:
+    """Simulates what was not simulated before, and prints the table."""
+    options = _parse_options()
+    options.store.mkdir(exist_ok=True)
+    cases = [case for kind in _list_kinds() if options.filter in kind.file for case in _open(kind, options)]
+    print(HEAD)
+    for count in options.judged:
+        for way in (AT_RANDOM, OF_ONE_SOURCE):
+            tally = Tally()
+            for case in cases:
+                _judge(case, count, options.draws, way, tally)
+            worst = max(tally.by_name.items(), key=lambda item: item[1], default=("-", 0))
+            shares = [100 * number / max(tally.met, 1) for number in (tally.false, tally.beyond)]
+            print(
+                f"| {count} | {way} | {tally.cases} | {tally.met} | {shares[0]:.1f} % | {shares[1]:.1f} % | "
+                f"{worst[0]}, {worst[1]} of {options.draws * len(LIMITS)} |",
+                flush=True,
+            )
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    folders_of(parser)
+    parser.add_argument("--samples", type=int, default=200, help="samples of each source")
+    parser.add_argument("--judged", type=int, nargs="*", default=[20, 40, 60], help="how many are judged")
+    parser.add_argument("--draws", type=int, default=20, help="how often, of each model and precision")
+    parser.add_argument("--store", type=Path, required=True, help="a folder for what was simulated")
+    return parser.parse_args()
+
+
+def _list_kinds() -> list[Kind]:
+    names = {kind.file for kind in KINDS}
+    return [*KINDS, *(of_task(task.file, "") for task in TASKS if task.file not in names)]
+
+
+def _judge(case: Case, count: int, draws: int, way: str, tally: Tally) -> None:
+    """Draws samples again and again, and holds what is said of them against the others."""
+    every = np.arange(len(case.energies))
+    given = every if way == AT_RANDOM else every[case.is_first_source]
+    if len(given) < count or len(every) < 2 * count or case.measure(every).points > MOST_POINTS:
+        return
+    random = np.random.default_rng(1)
+    tally.cases += 1
+    for _ in range(draws):
+        judged = random.choice(given, count, replace=False)
+        others = np.setdiff1d(every, judged if way == AT_RANDOM else given)
+        tally.count(case.name, case.measure(judged), case.measure(others).points)
+
+
+def _open(kind: Kind, options: argparse.Namespace) -> Iterator[Case]:
+    path = kind.find([*options.models, EXAMPLES])
+    if path is None:
+        return
+    files = {name: options.store / f"{kind.file}.{name}.npz" for name in PRECISIONS}
+    if not any(file.exists() for file in files.values()):
+        try:
+            _simulate(kind, path, options, files)
+        except (EdgewrightError, FileNotFoundError, KeyError, ValueError) as problem:
+            print(f"left out: {kind.file}: {' '.join(str(problem).split())[:150]}", flush=True)
+    for name, file in files.items():
+        if file.exists():
+            yield _read_case(f"{kind.file} {name}", file)
+
+
+def _read_case(name: str, file: Path) -> Case:
+    with np.load(file) as stored:
+        outputs = range(sum(key.startswith("sums") for key in stored))
+        lists = ([stored[f"{key}{place}"] for place in outputs] for key in ("sums", "low", "high", "width"))
+        return Case(name, stored["is_first"], stored["energies"], *lists)
+
+
+def _simulate(kind: Kind, path: Path, options: argparse.Namespace, files: dict[str, Path]) -> None:
+    """All precisions of a model; samples of both sources take turns, for the time may be up."""
+    folders = tuple(options.data)
+    first, second = (
+        list(kind.make_feeds(Material(folders, is_calibrating=is_first), options.samples, path))
+        for is_first in (True, False)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        graph = _convert(kind, path, first[0], Path(folder))
+    calibrating = first[:: max(1, len(first) // CALIBRATING)]
+    samples = [sample for pair in zip(first, second, strict=False) for sample in pair]
+    for name, request in PRECISIONS.items():
+        data = None if name == "fp16" else calibrating
+        made = quantize_graph(graph, request, data, CpuExecutor()).graph
+        stored = _run(graph, with_steps(made, made.outputs), samples)
+        np.savez_compressed(files[name], **stored)
+
+
+def _convert(kind: Kind, path: Path, feed: Feed, folder: Path) -> Graph:
+    model = path
+    if kind.task is not None:
+        model = folder / "model.onnx"
+        onnx.save(prepared(kind.task, path, feed), model)
+    shapes = {name: array.shape for name, array in feed.items()} if path.suffix == ".onnx" else None
+    return ew.convert(model, input_shapes=shapes).fixed_graph()
+
+
+def _run(graph: Graph, made: Graph, samples: list[Feed]) -> dict[str, Array]:
+    """What one precision adds to the metric, sample by sample."""
+    reference, other = Model.of(graph), Model.of(made)
+    outputs = [name for name in graph.outputs if graph.types[name].dtype.numpy.kind == "f"]
+    parts = {name: label_parts(graph, name) for name in outputs}
+    rows: dict[str, list[Any]] = {"energies": []}
+    end = time.monotonic() + MOST_SECONDS
+    for sample in samples:
+        expected, results = reference.run(sample), other.run(sample, backend="htp-sim")
+        rows["energies"].append([_measure_energy(array) for array in sample.values()])
+        for place, name in enumerate(outputs):
+            ranges = ValueRanges(parts[name])
+            ranges.widen(np.asarray(expected[name]))
+            answer = Answer(np.asarray(expected[name]), np.asarray(results[name]), parts=parts[name])
+            for key, row in (("sums", MEASURE.add_up(answer)), ("low", ranges.low), ("high", ranges.high)):
+                rows.setdefault(f"{key}{place}", []).append(row)
+        if time.monotonic() > end:
+            break
+    stored = {key: np.array(each) for key, each in rows.items()}
+    widths = {f"width{place}": np.array(find_value_width(graph, name)) for place, name in enumerate(outputs)}
+    return {**stored, **widths, "is_first": np.arange(len(stored["energies"])) % 2 == 0}
+
+
+def _measure_energy(array: Array) -> float:
+    return float(np.mean(np.square(array, dtype=np.float64))) if array.dtype.kind == "f" else 0.0
+
+
+if __name__ == "__main__":
+    main()
