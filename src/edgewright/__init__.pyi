@@ -11,6 +11,7 @@ from edgewright.api.debug import debug as debug
 from edgewright.api.evaluate import evaluate as evaluate
 from edgewright.api.quantize import quantize as quantize
 from edgewright.api.sweep import sweep as sweep
+from edgewright.artifacts.encodings.fit import fit_encodings as fit_encodings
 from edgewright.build.compare_builds import BuildComparison as BuildComparison
 from edgewright.build.compare_builds import compare_builds as compare_builds
 from edgewright.build.records import BuildRecord as BuildRecord
