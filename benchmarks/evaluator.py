@@ -1,6 +1,6 @@
 """What minimal mode of the accuracy evaluator costs on MobileNetV2 with 50 inputs, counted from outside.
 
-Run it with `python benchmarks/evaluator.py MODELS_FOLDER [INPUTS]`: conversions, quantizations and runs are counted
+Run it with `python benchmarks/evaluator.py MODELS [INPUTS]`: conversions, quantizations and runs are counted
 where they happen, and some combinations are compared with an evaluation through the API and ONNX Runtime.
 """
 
