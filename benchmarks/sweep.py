@@ -48,8 +48,10 @@ def measure_cost(place: dict[str, Any], count: int) -> float:
         # The first ones start processes and import modules, however many tasks follow.
         engine.compute_all([make_task(do_nothing, number=-1 - number) for number in range(20)])
         before = _sum_processor_time()
-        engine.compute_all([make_task(do_nothing, number=number) for number in range(count)])
-        return (_sum_processor_time() - before) / count * 1e3
+        outcomes = engine.compute_all([make_task(do_nothing, number=number) for number in range(count)])
+        cost = (_sum_processor_time() - before) / count * 1e3
+    assert [outcome.check() for outcome in outcomes] == list(range(count))
+    return cost
 
 
 def measure_scaling(kind: str, count: int, rounds: int, repeats: int) -> Scaling:
@@ -64,7 +66,7 @@ def measure_scaling(kind: str, count: int, rounds: int, repeats: int) -> Scaling
                 start = time.monotonic()
                 outcomes = _compute(engine, [repeat * count + number for number in range(count)], rounds)
                 walls[workers].append(time.monotonic() - start)
-            busy[workers].append(sum(outcome.value["processor_seconds"] for outcome in outcomes))
+            busy[workers].append(sum(outcome.check()["processor_seconds"] for outcome in outcomes))
     return Scaling(min(walls[1]), min(walls[2]), min(busy[1]), min(busy[2]))
 
 
@@ -124,6 +126,9 @@ def main() -> None:
     parser.add_argument("--place", choices=tuple(PLACES), action="append")
     options = parser.parse_args()
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
+    # Workers import the module beside this one.
+    paths = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     for kind in options.place or PLACES:
         if options.only in {None, "cost"}:
@@ -139,9 +144,8 @@ def main() -> None:
             )
     if options.only in {None, "builds"}:
         seconds = measure_builds()
-        print(
-            f"a build of the digit classifier: {median(seconds):.1f} s ({', '.join(f'{x:.1f}' for x in seconds)})"
-        )
+        each = ", ".join(f"{number:.1f}" for number in seconds)
+        print(f"a build of the digit classifier: {median(seconds):.1f} s ({each})")
 
 
 if __name__ == "__main__":
