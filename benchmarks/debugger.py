@@ -1,78 +1,135 @@
-"""What debugging costs, and whether it names the layer that was spoiled.
+"""Whether the debugger names the layer whose encoding was spoiled.
 
-``python -m benchmarks.debugger --models DIR --data DIR``: every model is quantized; the encoding of one layer
-at a random place is made 26 dB and 2 dB too wide, and the debugger is asked which one it was. The cost of a
-oneshot comparison of all layers is given in passes of the float model over the same inputs.
+``python -m benchmarks.debugger --models DIR --data DIR``: every model is quantized; the range of one result
+or constant at a random place is made 26 dB and 2 dB too wide, and the debugger is asked which one it was.
 """
 
 import argparse
 import random
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 import onnx
 
 import edgewright as ew
-from benchmarks.accuracy_models import TASKS, Task, prepared
+from benchmarks.accuracy import folders_of
+from benchmarks.accuracy_models import TASKS, prepared
+from benchmarks.builds import KINDS, Kind, make_landmarks, of_task
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
 from benchmarks.peers import Feed
-from edgewright.analyse.comparison_points import list_comparison_points, list_layers
-from edgewright.analyse.layers import ValueRunner
-from edgewright.analyse.noise import Noise
-from edgewright.analyse.odd_encodings import find_odd_encodings, list_shared_values
-from edgewright.backends.cpu import CpuBackend
-from edgewright.backends.htp import HtpSimBackend
+from edgewright.analyse.comparison_points import list_layers
+from edgewright.analyse.odd_encodings import (
+    EXACT_BITS,
+    ODD_DB,
+    OddEncoding,
+    find_odd_encodings,
+    list_shared_values,
+)
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 
-__all__ = ["Trial", "measure"]
+__all__ = ["SpoiledLayers", "list_kinds", "open_graphs", "spoil_random_layers"]
 
 CALIBRATING = 8
 DECIBELS = (26, 2)
+TEXTS = {
+    "rnet.onnx": "faces, cascade",
+    "pnet.onnx": "faces, cascade",
+    "embedding_model.onnx": "speech, convolutions",
+    "whisper_encoder.onnx": "speech, transformer",
+    "tinyphi.onnx": "language, transformer",
+    "phi3_tiny_dynamo.onnx": "language, transformer",
+    "vit_tiny.onnx": "photographs, transformer",
+    "open-nsfw.onnx": "photographs, residual blocks",
+    "basic_pitch.onnx": "notes of sound",
+    "PP-OCRv6_det_small.onnx": "detection of text",
+    "ch_PP-OCRv4_det_infer.onnx": "detection of text",
+    "ch_PP-OCRv4_rec_infer.onnx": "letters of lines",
+    "PP-OCRv6_rec_small.onnx": "letters of lines",
+}
+# Landmarks, detection and segmentation of the kind that phones run.
+TFLITE = (
+    *("face_landmark_with_attention", "iris_landmark", "palm_detection_lite", "pose_detection"),
+    *("selfie_segmentation", "hand_recrop", "face_detection_full_range_sparse"),
+)
+HEAD = (
+    "| model | kind | layers | constants | named first | clean | seconds |\n|---|---|---:|---:|---:|---|---:|"
+)
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One model: layers that were spoiled and named, layers in all, and passes of a oneshot comparison."""
+class SpoiledLayers:
+    """One model: encodings that were spoiled and named first, and what was called odd before that."""
 
-    model: str
+    layers: int
+    constants: int
     named: int
     spoiled: int
-    layers: int
-    passes: float
-    inputs: int
-
-    def __str__(self) -> str:
-        hits = f"{self.named} of {self.spoiled}"
-        return f"| {self.model} | {self.layers} | {hits} | {self.passes:.1f} over {self.inputs} inputs |"
+    clean: str
+    missed: tuple[str, ...]
 
 
-def measure(task: Task, path: Path, folders: tuple[Path, ...], places: int, inputs: int) -> Trial:
-    """Spoils some layers of a model, one at a time, and times a comparison of all of them."""
-    feeds = list(task.feeds(Material(folders, is_calibrating=True), CALIBRATING, task, path))
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "model.onnx"
-        onnx.save(prepared(task, path, feeds[0]), file)
-        source = ew.convert(file).fixed_graph()
-        quantized = ew.quantize(file, feeds, act_quantizer="tf").fixed_graph()
-        values = [p.value for p in list_layers(quantized) if _is_spoilable(quantized, p.value)]
-        choice = random.Random(task.name)
-        named = spoiled = 0
-        for decibels in DECIBELS:
-            for value in choice.sample(values, min(places, len(values))):
-                odd = find_odd_encodings(source, _spoil(quantized, value, 10 ** (decibels / 20)), feeds)
-                named += bool(odd) and odd[0].layer == quantized.source_names.get(value, value)
-                spoiled += 1
-        given = list(task.feeds(Material(folders), inputs, task, path))
-        passes = _count_passes(source, quantized, given)
-    return Trial(task.name, named, spoiled, len(values), passes, len(given))
+def list_kinds() -> list[Kind]:
+    """All models of the other benchmarks, and some more."""
+    kinds = {kind.file: kind for kind in KINDS}
+    for task in TASKS:
+        kinds.setdefault(task.file, of_task(task.file, TEXTS.get(task.file, "")))
+    for name in TFLITE:
+        kinds.setdefault(f"{name}.tflite", Kind(f"{name}.tflite", "photographs", make_landmarks))
+    return list(kinds.values())
 
 
-def _is_spoilable(graph: Graph, value: str) -> bool:
+def open_graphs(kind: Kind, path: Path, feeds: Sequence[Feed], folder: Path) -> tuple[Graph, Graph]:
+    """The float graph, and the one that these samples quantize."""
+    file = path
+    if kind.task is not None:
+        file = folder / "model.onnx"
+        onnx.save(prepared(kind.task, path, feeds[0]), file)
+    model = ew.convert(file)
+    return model.fixed_graph(), ew.quantize(model, feeds, act_quantizer="tf").fixed_graph()
+
+
+def spoil_random_layers(
+    source: Graph, quantized: Graph, feeds: Sequence[Feed], seed: str, places: int
+) -> SpoiledLayers:
+    """Spoils some encodings, one at a time, and asks for them."""
+    layers = [point.value for point in list_layers(quantized) if _has_own_range(quantized, point.value)]
+    constants = sorted(_list_constants(source, quantized))
+    choice, named, missed = random.Random(seed), 0, []
+    trials = [
+        (decibels, choice.choice(values))
+        for values in (layers, constants)
+        if values
+        for decibels in DECIBELS
+        for _ in range(places)
+    ]
+    for decibels, value in trials:
+        spoiled = _spoil(quantized, value, 10 ** (decibels / 20))
+        if _is_named(spoiled, value, find_odd_encodings(source, spoiled, feeds)):
+            named += 1
+        else:
+            missed.append(f"{quantized.source_names.get(value, value)} by {decibels} dB")
+    odd = [
+        entry.source for entry in find_odd_encodings(source, quantized, feeds) if entry.excess_db >= ODD_DB
+    ]
+    clean = f"{', '.join(odd)} odd" if odd else "nothing odd"
+    return SpoiledLayers(len(layers), len(constants), named, len(trials), clean, tuple(missed))
+
+
+def _is_named(graph: Graph, value: str, odd: Sequence[OddEncoding]) -> bool:
+    """Whether the worst encoding is the value's: others may have it from it, and name it as well."""
+    if not odd or odd[0].excess_db < ODD_DB:
+        return False
+    shared = {value} if value in graph.constants else set(list_shared_values(graph, value))
+    return odd[0].tensor in shared
+
+
+def _has_own_range(graph: Graph, value: str) -> bool:
     """Whether it has a range of its own: what passes another's on, or has no range, has none."""
     encoding, maker = graph.types[value].encoding, graph.producer(value)
     is_passed = (
@@ -81,56 +138,62 @@ def _is_spoilable(graph: Graph, value: str) -> bool:
     return encoding is not None and len(encoding.scales) == 1 and not is_passed
 
 
+def _list_constants(source: Graph, quantized: Graph) -> Iterator[str]:
+    """Constants that have fewer bits than exact ones, and a signal."""
+    for value, array in quantized.constants.items():
+        encoding, real = quantized.types[value].encoding, source.constants.get(value)
+        if encoding is None or encoding.bitwidth >= EXACT_BITS or real is None:
+            continue
+        if real.shape == array.shape and np.any(real):
+            yield value
+
+
 def _spoil(graph: Graph, value: str, factor: float) -> Graph:
+    """A copy in which a range, and that of all that have it from there, is wider."""
     twin, encoding = graph.copy(), graph.types[value].encoding
     assert encoding is not None
-    scales = tuple(scale * factor for scale in encoding.scales)
-    wide = Encoding(scales, encoding.offsets, encoding.axis, encoding.bitwidth)
-    for name in list_shared_values(graph, value):
+    wide = Encoding(
+        tuple(scale * factor for scale in encoding.scales), encoding.offsets, encoding.axis, encoding.bitwidth
+    )
+    names = [value] if value in graph.constants else list_shared_values(graph, value)
+    for name in names:
         twin.types[name] = replace(graph.types[name], encoding=wide)
+    if value in graph.constants:
+        real = encoding.decode(graph.constants[value])
+        twin.constants[value] = wide.encode(real, graph.types[value].dtype)
     return twin
 
 
-def _count_passes(source: Graph, quantized: Graph, feeds: Sequence[Feed]) -> float:
-    """The time of a comparison of all layers, in runs of the float model over the same inputs."""
-    plain = ValueRunner(source, CpuBackend(), source.outputs)
-    plain(feeds[0])
+def _measure(kind: Kind, path: Path, options: argparse.Namespace) -> str:
     began = time.perf_counter()
-    for feed in feeds:
-        plain(feed)
-    single = time.perf_counter() - began
-    began = time.perf_counter()
-    values = [point.value for point in list_comparison_points(source, quantized)]
-    runs = [ValueRunner(source, CpuBackend(), values), ValueRunner(quantized, HtpSimBackend(), values)]
-    noises = {value: Noise() for value in values}
-    for feed in feeds:
-        reference, result = (run(feed) for run in runs)
-        for value, noise in noises.items():
-            noise.add(reference[value], result[value])
-    return (time.perf_counter() - began) / single
+    feeds = list(kind.make_feeds(Material(tuple(options.data), is_calibrating=True), CALIBRATING, path))
+    with tempfile.TemporaryDirectory() as folder:
+        source, quantized = open_graphs(kind, path, feeds, Path(folder))
+    seed = f"{kind.file} {options.seed}"
+    result = spoil_random_layers(source, quantized, feeds, seed, options.places)
+    figures = f"{result.named} of {result.spoiled}"
+    missed = f" (not {'; '.join(result.missed)})" if result.missed else ""
+    seconds = time.perf_counter() - began
+    return f"{result.layers} | {result.constants} | {figures}{missed} | {result.clean} | {seconds:.0f}"
 
 
 def main() -> None:
     """Prints a row for each model as it comes."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", action="append", type=Path, default=[], help="a folder of ONNX files")
-    parser.add_argument("--data", action="append", type=Path, default=[], help="a folder of real data")
-    parser.add_argument("--filter", default="", help="only models whose name holds this")
-    parser.add_argument("--places", type=int, default=1, help="layers to spoil in each model")
-    parser.add_argument("--inputs", type=int, default=50, help="inputs of the oneshot comparison")
+    folders_of(parser)
+    parser.add_argument("--places", type=int, default=2, help="results and constants to spoil in each model")
+    parser.add_argument("--seed", type=int, default=0, help="chooses other places")
     options = parser.parse_args()
-    print("| model | layers | spoiled layer named first | oneshot, in float passes |")
-    print("|---|---|---|---|")
-    for task in TASKS:
-        path = task.find([*options.models, EXAMPLES])
-        if path is None or options.filter not in task.name:
+    print(HEAD, flush=True)
+    for kind in list_kinds():
+        path = kind.find([*options.models, EXAMPLES])
+        if path is None or options.filter not in kind.file:
             continue
         try:
-            trial = measure(task, path, tuple(options.data), options.places, options.inputs)
+            row = _measure(kind, path, options)
         except (FileNotFoundError, ew.EdgewrightError) as problem:
-            print(f"| {task.name} | {' '.join(str(problem).split())[:300]} |", flush=True)
-            continue
-        print(trial, flush=True)
+            row = f"| | {' '.join(str(problem).split())[:300]} | | "
+        print(f"| {kind.file} | {kind.text} | {row} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,13 @@ import edgewright  # noqa: E402 - after the path of the tests
 from edgewright.analyse.architecture.check import RULES  # noqa: E402
 from edgewright.backends.op_card import list_op_names, make_op_card  # noqa: E402
 from edgewright.core import errors  # noqa: E402
+from edgewright.evaluate.plugins.plugin import (  # noqa: E402
+    FILE,
+    MEMORY,
+    SECTIONS,
+    Plugin,
+    find_builtin_plugins,
+)
 from edgewright.frontends.onnx import registry as onnx_registry  # noqa: E402
 from edgewright.frontends.pytorch import registry  # noqa: E402
 from edgewright.targets.devices import list_devices  # noqa: E402
@@ -140,6 +147,37 @@ def architecture_page() -> str:
     return "\n".join(lines)
 
 
+@cache
+def plugins_page() -> str:
+    """The plugins of the accuracy evaluator, from their declarations."""
+    plugins = find_builtin_plugins()
+    counts = [sum(form in plugin.forms for plugin in plugins.values()) for form in (FILE, MEMORY)]
+    lines = [
+        "# Plugins of the accuracy evaluator\n",
+        f"{len(plugins)} plugins; in the SDK's guide {counts[0]} are file-based, {counts[1]} memory-based.\n",
+        "One code computes both: each runs in both forms, with the same result and all of its parameters.",
+        "Where the forms have different defaults, both are given. *Ours*: not in the guide.\n",
+    ]
+    for kind, section in SECTIONS.items():
+        lines.append(f"## {kind.capitalize()} plugins\n\nIn the section `{section}`.\n")
+        for name in sorted(name for name, plugin in plugins.items() if plugin.kind == kind):
+            lines += _describe_plugin(plugins[name])
+    return "\n".join(lines)
+
+
+def _describe_plugin(plugin: type[Plugin]) -> list[str]:
+    """A heading, what it does, and a row for each parameter."""
+    lines = [f"### `{plugin.name}`\n", f"{plugin.describe()} Form: {' and '.join(plugin.forms)}.\n"]
+    parameters = plugin.list_parameters()
+    if parameters:
+        lines += ["| parameter | type | default | what it is |", "|---|---|---|---|"]
+    for parameter in parameters:
+        text = f"*Ours*: {parameter.text}" if parameter.is_ours else parameter.text
+        default = parameter.describe_default()
+        lines.append(f"| `{parameter.name}` | {parameter.kind.word} | {default} | {text} |")
+    return [*lines, ""] if parameters else lines
+
+
 def tools() -> dict[str, str]:
     """Every command that an installation has, with the module whose TOOL it is."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["scripts"]
@@ -171,6 +209,13 @@ def api_page() -> str:
 
 
 def _describe(item: Any) -> str:
+    if inspect.ismodule(item):
+        functions = [
+            part
+            for _, part in inspect.getmembers(item, inspect.isfunction)
+            if part.__module__ == item.__name__
+        ]
+        return "\n\n".join([inspect.getdoc(item) or "", *map(_describe, functions)])
     definition = _definition(item)
     if isinstance(definition, ast.FunctionDef):
         return f"```python\n{_signature(definition)}\n```\n\n{inspect.getdoc(item)}"
@@ -434,6 +479,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "qnn-codes.md": codes_page,
     "targets.md": targets_page,
     "architecture-rules.md": architecture_page,
+    "plugins.md": plugins_page,
     "options.md": options_page,
     "api.md": api_page,
     "onnx-node-suite.md": suite_page,

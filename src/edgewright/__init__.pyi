@@ -3,10 +3,12 @@
 from edgewright.analyse.compare_models import OutputDifference as OutputDifference
 from edgewright.analyse.compare_models import compare as compare
 from edgewright.analyse.diagnosis import Diagnosis as Diagnosis
+from edgewright.api import llm as llm
 from edgewright.api.build import build as build
 from edgewright.api.compile import compile as compile  # noqa: A004 - as in torch.compile
 from edgewright.api.convert import convert as convert
 from edgewright.api.debug import debug as debug
+from edgewright.api.evaluate import evaluate as evaluate
 from edgewright.api.quantize import quantize as quantize
 from edgewright.api.sweep import sweep as sweep
 from edgewright.build.compare_builds import BuildComparison as BuildComparison
@@ -21,6 +23,10 @@ from edgewright.compat.selector import BackendSelector as BackendSelector
 from edgewright.compat.selector import check_backend_support as check_backend_support
 from edgewright.config.preprocessing import Preprocessing as Preprocessing
 from edgewright.core.errors import EdgewrightError as EdgewrightError
+from edgewright.evaluate.plugins.plugin import DatasetPlugin as DatasetPlugin
+from edgewright.evaluate.plugins.plugin import MetricPlugin as MetricPlugin
+from edgewright.evaluate.plugins.plugin import PostprocessingPlugin as PostprocessingPlugin
+from edgewright.evaluate.plugins.plugin import PreprocessingPlugin as PreprocessingPlugin
 from edgewright.frontends.conversion import Rewrites as Rewrites
 from edgewright.model.model import Model as Model
 from edgewright.model.model import load as load
@@ -35,6 +41,8 @@ from edgewright.quantize.encodings import validate_quantization_range as validat
 from edgewright.run.compiled_model import CompiledModel as CompiledModel
 from edgewright.run.compiled_model import load_context as load_context
 from edgewright.run.python_ops import op_package as op_package
+from edgewright.sdk.evaluator.records import ModelEvaluation as ModelEvaluation
+from edgewright.sdk.evaluator.records import SchemaResult as SchemaResult
 from edgewright.view.viewer import Viewer as Viewer
 from edgewright.view.viewer import view as view
 

@@ -4,45 +4,41 @@ Each layer loses something by itself, some ten dB more than others: how much say
 How much more than it had to says it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from edgewright.analyse.channel_gains import find_channel_gains
 from edgewright.analyse.comparison_points import align_layout, is_activation, is_fused_away
-from edgewright.analyse.noise import Noise
+from edgewright.analyse.fresh_encodings import (
+    Feeds,
+    find_range,
+    fit_activation,
+    fit_constant,
+    has_single_range,
+    quantize_afresh,
+)
+from edgewright.analyse.grid_noise import GridNoise, is_scaled
 from edgewright.analyse.saturation_limits import SaturationLimits
 from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu import CpuBackend
-from edgewright.backends.executor import CpuExecutor
 from edgewright.core.numbers import Array
-from edgewright.ir.encodings import Encoding
-from edgewright.ir.graph import Graph
-from edgewright.ir.types import TensorType
-from edgewright.quantize.encodings import Grid, compute_covered_range
-from edgewright.quantize.quantizer import quantize_graph
-from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.roles import find_roles
+from edgewright.ir.graph import Graph, Node
 
-Feeds = Sequence[Mapping[str, Array]]
-# Ways to choose ranges, the plain one first: the one that the model's ranges are closest to is compared with.
-SCHEMES = ("tf", "auto", "mse", "percentile", "entropy", "enhanced", "symmetric")
-# Ranges that agree so well come from the same scheme and data; where few do not, the scheme is known.
-SAME_RANGE, FEW_STRANGERS = 0.005, 0.05
-# Finer than this is exact for every purpose, such as biases of 32 bits.
-FINE_DB = 70.0
 # Noise of so many samples tells enough of the others.
 NOISE_SAMPLES = 4
 # Less than this is what other data of the same kind would change.
 ODD_DB = 1.0
+# Constants of so many bits are exact for every purpose.
+EXACT_BITS = 32
 
 
 @dataclass(frozen=True)
 class OddEncoding:
     """A tensor whose encoding loses more than one calibrated on these samples."""
 
-    # The tensor that the encoding is of, and the layer: its result, or the result that its weights make.
+    # The tensor that the encoding is of, and the layer: its result, or the result that it is a constant of.
     tensor: str
     source: str
     layer: str
@@ -56,13 +52,16 @@ class OddEncoding:
     high: float
     fresh_low: float
     fresh_high: float
+    # Other tensors that have the same encoding from this one, or from which this one has it.
+    shared: tuple[str, ...] = ()
 
     def describe(self) -> str:
         """One sentence: the layer, what its encoding costs, and the range that it should have."""
-        held = f"its range {self.low:.4g} to {self.high:.4g} costs"
-        part = f"its weights '{self.source}' cost" if self.is_weight else held
+        others = f" (shared by {len(self.shared)} more)" if self.shared else ""
+        held = f"its range {self.low:.4g} to {self.high:.4g}{others} costs"
+        part = f"its constant '{self.source}' ({self.low:.4g} to {self.high:.4g}) costs"
         fresh = f"a calibration on these samples ({self.fresh_low:.4g} to {self.fresh_high:.4g})"
-        return f"{self.layer}: {part} {self.excess_db:.1f} dB more than {fresh}"
+        return f"{self.layer}: {part if self.is_weight else held} {self.excess_db:.1f} dB more than {fresh}"
 
 
 def find_odd_encodings(
@@ -76,13 +75,9 @@ def find_odd_encodings(
         feeds: inputs of the float graph; what they calibrate is compared with.
         scheme: how its ranges were most likely chosen; others are tried where most ranges are not as it says.
     """
-    reference = _find_reference(source, quantized, feeds, scheme)
-    search = _Search(source, quantized, reference)
-    entries = [*search.measure_activations(feeds), *search.measure_weights()]
-    best: dict[tuple[str, bool], OddEncoding] = {}
-    for entry in sorted(entries, key=lambda entry: -entry.excess_db):
-        best.setdefault((entry.layer, entry.is_weight), entry)
-    return tuple(entry for entry in best.values() if entry.excess_db > 0)
+    search = _Search(source, quantized, quantize_afresh(source, quantized, feeds, scheme))
+    entries = [*search.measure_activations(feeds), *search.measure_constants()]
+    return tuple(sorted((e for e in entries if e.excess_db > 0), key=lambda entry: -entry.excess_db))
 
 
 def list_shared_values(graph: Graph, value: str) -> list[str]:
@@ -106,65 +101,6 @@ def list_shared_values(graph: Graph, value: str) -> list[str]:
     return sorted(shared)
 
 
-def _find_reference(source: Graph, quantized: Graph, feeds: Feeds, first: str) -> Graph:
-    """The float graph quantized afresh, in the way that most ranges of the quantized one agree with."""
-    best: tuple[float, Graph] | None = None
-    for scheme in dict.fromkeys((first, *SCHEMES)):
-        graph = quantize_graph(source, _make_request(quantized, scheme), feeds, CpuExecutor()).graph
-        strangers = _count_other_ranges(quantized, graph)
-        if best is None or strangers < best[0]:
-            best = (strangers, graph)
-        if strangers <= FEW_STRANGERS:
-            break
-    assert best is not None
-    return best[1]
-
-
-def _make_request(quantized: Graph, scheme: str) -> QuantizationRequest:
-    """Widths as most tensors have them."""
-    made = [quantized.types[value] for node in quantized.nodes for value in node.outputs if value]
-    bits = [kind.encoding.bitwidth for kind in made if kind.encoding is not None]
-    wide = sum(width == 16 for width in bits) > len(bits) / 2
-    weights = [
-        quantized.types[node.inputs[place]].encoding
-        for node in quantized.nodes
-        for place in find_roles(quantized, node).weights
-    ]
-    known = [encoding for encoding in weights if encoding is not None]
-    per_channel = sum(encoding.axis is not None for encoding in known) * 2 > len(known)
-    widths = [encoding.bitwidth for encoding in known]
-    weight_bits = max(set(widths), key=widths.count) if widths else 8
-    return QuantizationRequest(
-        act_bw=16 if wide else 8,
-        weight_bw=weight_bits if weight_bits in {4, 8, 16} else 8,
-        act_quantizer=scheme,
-        per_channel=per_channel,
-        uniform=scheme != "auto",
-    )
-
-
-def _count_other_ranges(quantized: Graph, reference: Graph) -> float:
-    """The share of tensors whose ranges have another width."""
-    ratios = []
-    for node in quantized.nodes:
-        for value in filter(None, node.outputs):
-            kinds = [graph.types.get(value) for graph in (quantized, reference)]
-            if all(kind is not None and _is_single(kind) for kind in kinds):
-                widths = [max(high - low, 1e-30) for low, high in map(_find_range, filter(None, kinds))]
-                ratios.append(abs(widths[0] / widths[1] - 1) > SAME_RANGE)
-    return float(np.mean(ratios)) if ratios else 1.0
-
-
-def _is_single(kind: TensorType) -> bool:
-    return kind.encoding is not None and len(kind.encoding.scales) == 1 and kind.is_static
-
-
-def _find_range(kind: TensorType) -> tuple[float, float]:
-    assert kind.encoding is not None
-    low, high = compute_covered_range(kind.encoding, kind.dtype)
-    return float(np.min(low)), float(np.max(high))
-
-
 class _Search:
     """The float graph, the quantized one, and one that was quantized afresh."""
 
@@ -175,58 +111,72 @@ class _Search:
         self._values = [value for value in values if self._is_comparable(value)]
 
     def measure_activations(self, feeds: Feeds) -> Iterable[OddEncoding]:
-        """What both encodings leave of each value of the float graph."""
+        """What both encodings leave of the values of the float graph; one entry for each encoding."""
         made = [value for value in self._values if value not in self._source.inputs]
         part = self._source.copy()
         part.outputs = made
         session = CpuBackend().prepare(part, RunOptions()) if made else None
-        sums = {value: (Noise(), Noise()) for value in self._values}
+        noises = {value: self._make_noises(value) for value in self._values}
         for feed in feeds[:NOISE_SAMPLES]:
             arrays = {**(session.run(feed) if session else {}), **feed}
-            for value, noises in sums.items():
-                self._add_value(value, np.asarray(arrays[value], np.float32), noises)
-        for value, (own, fresh) in sums.items():
-            entry = self._make_entry(value, (own.sqnr_db(), fresh.sqnr_db()), self._find_head(value))
-            if entry is not None:
-                yield entry
+            for value, pair in noises.items():
+                self._add_value(value, np.asarray(arrays[value], np.float32), pair)
+        for group in self._group_values():
+            entries = [self._make_activation_entry(value, noises[value], group) for value in group]
+            known = [entry for entry in entries if entry is not None]
+            if known:
+                # The first one of the graph where several lose as much.
+                yield max(known, key=lambda entry: entry.excess_db)
 
-    def measure_weights(self) -> Iterable[OddEncoding]:
+    def measure_constants(self) -> Iterable[OddEncoding]:
         """The same of constants that the float graph has in the same shape."""
         for node in self._quantized.nodes:
-            for place in find_roles(self._quantized, node).weights:
-                value = node.inputs[place]
-                graphs = (self._quantized, self._reference)
-                if not all(value in graph.constants and graph.types[value].encoding for graph in graphs):
-                    continue
-                real = self._source.constants.get(value)
-                if real is None or real.shape != self._quantized.constants[value].shape:
-                    continue
-                noises = []
-                for graph in graphs:
-                    encoding, noise = graph.types[value].encoding, Noise()
-                    assert encoding is not None
-                    noise.add(np.asarray(real, np.float32), encoding.decode(graph.constants[value]))
-                    noises.append(noise.sqnr_db())
-                entry = self._make_entry(value, (noises[0], noises[1]), node.outputs[0], is_weight=True)
+            for value in dict.fromkeys(node.inputs):
+                entry = self._measure_constant(node, value) if value in self._quantized.constants else None
                 if entry is not None:
                     yield entry
 
+    def _measure_constant(self, node: Node, value: str) -> OddEncoding | None:
+        kind, real = self._quantized.types[value], self._source.constants.get(value)
+        if kind.encoding is None or kind.encoding.bitwidth >= EXACT_BITS or real is None:
+            return None
+        stored = self._quantized.constants[value]
+        if real.shape != stored.shape:
+            return None
+        # Where channels were scaled before rounding, what is stored is the only trace of what was rounded.
+        exact, decoded = np.asarray(real, np.float32), kind.encoding.decode(stored)
+        if is_scaled(exact, decoded) or not self._gains.is_plain(node.outputs[0]):
+            exact = decoded
+        fresh = fit_constant(exact, kind, self._reference.types.get(value))
+        if fresh is None:
+            return None
+        noises = (GridNoise(kind.encoding, kind.dtype), GridNoise(fresh, kind.dtype))
+        for noise in noises:
+            noise.add(exact)
+        return self._make_entry(value, noises, node.outputs[0], is_weight=True)
+
     def _is_comparable(self, value: str) -> bool:
         graphs = (self._quantized, self._reference)
-        if not all(value in graph.types and _is_single(graph.types[value]) for graph in graphs):
+        if not all(value in graph.types and has_single_range(graph.types[value]) for graph in graphs):
             return False
         kind = self._source.types.get(value)
         return kind is not None and kind.dtype.is_float and kind.is_static and self._gains.is_plain(value)
 
-    def _add_value(self, value: str, array: Array, noises: tuple[Noise, Noise]) -> None:
+    def _make_noises(self, value: str) -> tuple[GridNoise, GridNoise]:
         kind = self._quantized.types[value]
-        turned = align_layout(array, kind.static_shape())
-        if turned.size != np.prod(kind.static_shape()):
-            return
-        clipped = np.clip(SaturationLimits(self._quantized, value).clip(turned), *self._find_clamp(value))
         assert kind.encoding is not None
-        for noise, encoding in zip(noises, (kind.encoding, self._find_fresh(value)), strict=True):
-            noise.add(clipped, encoding.decode(encoding.encode(clipped, kind.dtype)))
+        fresh = fit_activation(kind, self._reference.types[value])
+        return GridNoise(kind.encoding, kind.dtype), GridNoise(fresh, kind.dtype)
+
+    def _add_value(self, value: str, array: Array, noises: tuple[GridNoise, GridNoise]) -> None:
+        shape = self._quantized.types[value].static_shape()
+        turned = align_layout(array, shape)
+        if turned.size != np.prod(shape):
+            return
+        # What readers do not see is nothing that a wider range would gain.
+        clipped = np.clip(SaturationLimits(self._reference, value).clip(turned), *self._find_clamp(value))
+        for noise in noises:
+            noise.add(clipped)
 
     def _find_clamp(self, value: str) -> tuple[float, float]:
         """What a fused clamp leaves of a value: nothing else can be lost there."""
@@ -234,19 +184,17 @@ class _Search:
             return -np.inf, np.inf
         (reader,) = self._quantized.consumers(value)
         kind = self._reference.types.get(reader.outputs[0])
-        is_known = reader.op.specific().is_clamp and kind is not None and _is_single(kind)
-        return _find_range(kind) if is_known and kind is not None else (-np.inf, np.inf)
+        is_known = reader.op.specific().is_clamp and kind is not None and has_single_range(kind)
+        return find_range(kind) if is_known and kind is not None else (-np.inf, np.inf)
 
-    def _find_fresh(self, value: str) -> Encoding:
-        """The reference's range in the bits that the value has here."""
-        kind, other = self._quantized.types[value], self._reference.types[value]
-        assert kind.encoding is not None
-        assert other.encoding is not None
-        if (kind.dtype, kind.encoding.bitwidth) == (other.dtype, other.encoding.bitwidth):
-            return other.encoding
-        low, high = _find_range(other)
-        grid = Grid(kind.encoding.bitwidth, is_symmetric=kind.dtype.is_signed)
-        return grid.encode_range(low, high)
+    def _group_values(self) -> Iterable[list[str]]:
+        """Values that share an encoding, in the order of the graph."""
+        known, left = set(self._values), set(self._values)
+        for value in self._values:
+            if value in left:
+                shared = set(list_shared_values(self._quantized, value)) & known
+                left -= shared
+                yield [other for other in self._values if other in shared]
 
     def _find_head(self, value: str) -> str:
         """The layer that an encoding belongs to: what passes it on, and what is fused, has no other."""
@@ -266,16 +214,28 @@ class _Search:
             value = reader.outputs[0]
         return value
 
-    def _make_entry(
-        self, value: str, noises: tuple[float | None, float | None], layer: str, *, is_weight: bool = False
+    def _make_activation_entry(
+        self, value: str, noises: tuple[GridNoise, GridNoise], group: list[str]
     ) -> OddEncoding | None:
-        if noises[0] is None or noises[1] is None:
+        return self._make_entry(value, noises, self._find_head(value), shared=tuple(group))
+
+    def _make_entry(
+        self,
+        value: str,
+        noises: tuple[GridNoise, GridNoise],
+        layer: str,
+        *,
+        is_weight: bool = False,
+        shared: tuple[str, ...] = (),
+    ) -> OddEncoding | None:
+        own, fresh = (noise.sqnr_db() for noise in noises)
+        if own is None or fresh is None:
             return None
-        own, fresh = (min(noise, FINE_DB) for noise in noises if noise is not None)
         names = self._quantized.source_names
-        ranges = (*_find_range(self._quantized.types[value]), *_find_range(self._reference.types[value]))
+        others = {names.get(other, other) for other in shared} - {names.get(value, value)}
         return OddEncoding(
             *(value, names.get(value, value), names.get(layer, layer), is_weight),
             *(own, fresh, round(fresh - own, 3)),
-            *ranges,
+            *(*noises[0].find_range(), *noises[1].find_range()),
+            tuple(sorted(others)),
         )

@@ -20,8 +20,8 @@ ALGORITHMS = ("oneshot-layerwise", "cumulative-layerwise", "layerwise")
 
 
 def _check_layers(given: Given) -> UsageError | None:
-    """Guide 7695: a range of layers is for the layerwise algorithms."""
-    named = [option for option in ("--start_layer", "--end_layer") if option in given]
+    """Guide 7695: choices of layers are for the layerwise algorithms."""
+    named = [option for option in ("--start_layer", "--end_layer", "--model_per_layer") if option in given]
     if not named or "--debugging_algorithm" in given:
         return None
     return UsageError(
@@ -49,6 +49,10 @@ class WrapperModel(OptionGroup):
     )
     start_layer: str | None = opt(metavar="NAME", help="the first layer to debug, by its output")
     end_layer: str | None = opt(metavar="NAME", help="the last layer to debug, by its output")
+    model_per_layer: bool = opt(
+        help="convert, quantize, compile and run a model for each layer, as the SDK does: slow, but it shows "
+        "at which stage a layer fails"
+    )
     framework: tuple[str, ...] | None = opt(like=FRAMEWORK)
     architecture: str = opt(like=ARCHITECTURE)
     input_tensor: tuple[tuple[str, ...], ...] = opt(like=INPUT_TENSORS)
@@ -75,6 +79,11 @@ class WrapperModel(OptionGroup):
         without_effect="there is one engine",
         help="the engine that runs it",
     )
+
+    @property
+    def is_cumulative(self) -> bool:
+        """Whether each layer's effect on the outputs is measured."""
+        return self.debugging_algorithm == "cumulative-layerwise"
 
 
 WRAPPER: tuple[type[OptionGroup], ...] = (WrapperModel, EngineQuantizer, EngineRun)

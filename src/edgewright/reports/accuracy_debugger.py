@@ -8,7 +8,7 @@ from edgewright.core.files import write_whole
 from edgewright.core.page import Block, Table, format_html
 from edgewright.lower.names import NameTable
 from edgewright.sdk.debugger.compare_encodings import ComparedEncoding, EncodingsComparison
-from edgewright.sdk.debugger.snooping import Snooping, list_rows
+from edgewright.sdk.debugger.layer_scores import Snooping, list_rows
 from edgewright.sdk.debugger.summary import Verification, list_tensor_figures
 from edgewright.sdk.debugger.tensor_inspection import Inspection
 from edgewright.sdk.debugger.wrapper import Debugging
@@ -96,16 +96,25 @@ def _make_snooping_page(result: Snooping) -> list[Block]:
     return [
         Table("Layers with golden inputs", tuple(headers), tuple(map(tuple, rows[:ROWS_SHOWN]))),
         *more,
-        f"{result.partitions} of {len(result.layers)} layers differ; {result.passes:.1f} passes were run",
+        *filter(None, [result.note]),
+        f"{result.partitions} of {len(result.layers)} layers differ; {_spell_cost(result)}",
         result.first_divergence,
         f"wrote {result.folder}",
     ]
 
 
-def make_document(title: str, blocks: Sequence[Block]) -> bytes:
-    """A page that needs nothing else."""
+def _spell_cost(result: Snooping) -> str:
+    if not result.passes:
+        return "a model was made for each layer"
+    if result.algorithm == "layerwise":
+        return "all of them were run in one pass"
+    return f"one pass, and {result.suffixes} runs from a layer on, {result.passes:.1f} passes in all"
+
+
+def make_document(title: str, blocks: Sequence[Block], drawn: str = "") -> bytes:
+    """A page that needs nothing else; ``drawn`` is HTML that stands below the blocks."""
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
-    body = f"<head>{head}</head>\n<body>{format_html(blocks)}</body>"
+    body = f"<head>{head}</head>\n<body>{format_html(blocks)}{drawn}</body>"
     return f'<!doctype html>\n<html lang="en">{body}</html>\n'.encode()
 
 

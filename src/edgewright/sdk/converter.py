@@ -1,7 +1,8 @@
 """The legacy converters: options in, QNN artifacts out; channels last and 32-bit integers by default."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -79,10 +80,71 @@ class ConverterOptions:
 
 def convert_files(options: ConverterOptions, command: str = "edgewright") -> Conversion:
     """Imports, rewrites and writes a model; on any problem nothing is written."""
-    package = options.package
+    name = Path(options.source.input_network).name
+    with use_packages(options.package), announce_progress(f"converting {name}", total=3) as step:
+        prepared = prepare_conversion(options)
+        step()
+        conversion = write_conversion(prepared, options, command, step)
+        step()
+        return conversion
+
+
+@dataclass(frozen=True)
+class PreparedConversion:
+    """A model that is imported and rewritten: it can be quantized and written more than once."""
+
+    converted: ConvertedGraph
+    io: IoConfig
+    # What --show_unconsumed_nodes lists.
+    unread: tuple[str, ...]
+    # With the names of inputs spelled out.
+    source: Source
+
+
+def prepare_conversion(options: ConverterOptions) -> PreparedConversion:
+    """The first half of a conversion, which reads the source and knows no widths; see `use_packages`."""
+    source = fix_shapes(Path(options.source.input_network), make_input_spec(options))
+    imported = source.graph()
+    _dump_imported(options, imported)
+    options = _complete_names(options, imported)
+    _check_names(options, imported)
+    is_quantized = options.quantizer.is_asked_for
+    io = describe_io(options.source, options.custom.custom_io, imported, is_quantized=is_quantized)
+    unread = tuple(_list_unread(options, source))
+    converted = convert_source(_make_request(options, io), source)
+    return PreparedConversion(converted, io, unread, options.source)
+
+
+def write_conversion(
+    prepared: PreparedConversion,
+    options: ConverterOptions,
+    command: str = "edgewright",
+    step: Callable[[], None] | None = None,
+) -> Conversion:
+    """The second half: quantizes as the options ask for it, and writes; ``step`` is called in between."""
+    options = replace(options, source=prepared.source)
+    converted, is_quantized = prepared.converted, options.quantizer.is_asked_for
+    graph, quantization = _quantize(converted, options, prepared.io)
+    if step is not None:
+        step()
+    files = _save(graph, options, command, is_quantized=is_quantized)
+    files, findings = _check_architecture(options, files)
+    record = record_conversion(graph, converted.io_types, files, (*converted.notes, *prepared.unread))
+    notes = (
+        *record.notes,
+        *_list_idle(options),
+        *_list_changes(record.contract),
+        *findings,
+    )
+    return replace(record, notes=notes, quantization=quantization)
+
+
+@contextmanager
+def use_packages(package: OpPackage) -> Iterator[None]:
+    """Makes the ops of the named packages known while a model is converted and written."""
     load_op_packages(package.op_package_lib or ())
     with use_converter_packages(package.op_package_config, package.converter_op_package_lib or ()):
-        return _convert(options, command)
+        yield
 
 
 def write_custom_io_template(options: ConverterOptions) -> Path:
@@ -102,34 +164,6 @@ def make_input_spec(options: ConverterOptions) -> InputSpec:
         expose_states=options.expose_states,
         dtype_hints={name: dtype_of_word(word) for name, word in options.source.input_dtypes},
     )
-
-
-def _convert(options: ConverterOptions, command: str) -> Conversion:
-    path = Path(options.source.input_network)
-    with announce_progress(f"converting {path.name}", total=3) as step:
-        source = fix_shapes(path, make_input_spec(options))
-        imported = source.graph()
-        _dump_imported(options, imported)
-        options = _complete_names(options, imported)
-        _check_names(options, imported)
-        is_quantized = options.quantizer.is_asked_for
-        io = describe_io(options.source, options.custom.custom_io, imported, is_quantized=is_quantized)
-        unread = _list_unread(options, source)
-        step()
-        converted = convert_source(_make_request(options, io), source)
-        graph, quantization = _quantize(converted, options, io)
-        step()
-        files = _save(graph, options, command, is_quantized=is_quantized)
-        files, findings = _check_architecture(options, files)
-        step()
-    record = record_conversion(graph, converted.io_types, files, (*converted.notes, *unread))
-    notes = (
-        *record.notes,
-        *_list_idle(options),
-        *_list_changes(record.contract),
-        *findings,
-    )
-    return replace(record, notes=notes, quantization=quantization)
 
 
 def _make_request(options: ConverterOptions, io: IoConfig) -> ConversionRequest:

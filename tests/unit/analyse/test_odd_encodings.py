@@ -68,3 +68,48 @@ def test_fresh_encodings_are_not_odd(tmp_path):
     graph = ew.quantize(model, feeds, act_quantizer="tf").fixed_graph()
     odd = find_odd_encodings(model.fixed_graph(), graph, feeds)
     assert [entry for entry in odd if entry.excess_db >= ODD_DB] == []
+
+
+def spoil_constant(graph, value, factor):
+    twin = spoil_types(graph, [value], factor)
+    real = graph.types[value].encoding.decode(graph.constants[value])
+    twin.constants[value] = twin.types[value].encoding.encode(real, graph.types[value].dtype)
+    return twin
+
+
+def spoil_types(graph, names, factor):
+    twin = graph.copy()
+    for name in names:
+        encoding = graph.types[name].encoding
+        wide = Encoding(
+            tuple(s * factor for s in encoding.scales), encoding.offsets, encoding.axis, encoding.bitwidth
+        )
+        twin.types[name] = replace(graph.types[name], encoding=wide)
+    return twin
+
+
+@pytest.mark.parametrize("widths", [{}, {"weight_bw": 4}, {"per_channel": False, "bias_bw": 8}])
+@pytest.mark.parametrize("decibels", [2, 26])
+def test_a_spoiled_constant_is_the_first_one_named(tmp_path, widths, decibels):
+    model, feeds = square_models(tmp_path)
+    graph = ew.quantize(model, feeds, act_quantizer="tf", **widths).fixed_graph()
+    (value,) = [name for name in graph.constants if graph.source_names.get(name, name) == "w2"]
+    odd = find_odd_encodings(model.fixed_graph(), spoil_constant(graph, value, 10 ** (decibels / 20)), feeds)
+    assert (odd[0].source, odd[0].layer, odd[0].is_weight) == ("w2", "/c2/out", True)
+    assert [entry for entry in odd[1:] if entry.excess_db >= ODD_DB] == []
+
+
+def test_values_of_sixteen_bits_are_no_exception(tmp_path):
+    model, feeds = square_models(tmp_path)
+    graph = ew.quantize(model, feeds, act_quantizer="tf", act_bw=16).fixed_graph()
+    (value,) = [name for name in graph.types if graph.source_names.get(name, name) == "/sum"]
+    odd = find_odd_encodings(model.fixed_graph(), spoil(graph, value, 10 ** (2 / 20)), feeds)
+    assert odd[0].layer == "/sum"
+
+
+@pytest.mark.parametrize("algorithm", ["cle", "adaround", "smooth"])
+def test_changed_weights_are_not_called_odd(tmp_path, algorithm):
+    model, feeds = square_models(tmp_path)
+    graph = ew.quantize(model, feeds, act_quantizer="tf", algorithms=[algorithm]).fixed_graph()
+    odd = find_odd_encodings(model.fixed_graph(), graph, feeds)
+    assert [entry.describe() for entry in odd if entry.excess_db >= ODD_DB] == []

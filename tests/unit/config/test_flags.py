@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from edgewright.config.accuracy_debugger import Components, DebuggerFolder, VerificationInputs
+from edgewright.config.accuracy_evaluator import ACCURACY_EVALUATOR
 from edgewright.config.architecture_checker import CheckedModel
 from edgewright.config.context import ContextFile
 from edgewright.config.context_generator import CONTEXT_GENERATOR
@@ -39,6 +40,7 @@ TOOLS = {
     "qnn-model-lib-generator": MODEL_LIBRARY,
     "qnn-op-package-generator": OP_PACKAGE,
     "qnn-architecture-checker": (CheckedModel,),
+    "qnn-accuracy-evaluator": ACCURACY_EVALUATOR,
     "qnn-quantization-checker": (QuantizationCheckOptions,),
     "qnn-accuracy-debugger (wrapper)": (Components, *WRAPPER, DebuggerFolder),
     "qnn-accuracy-debugger --framework_diagnosis": (Components, FrameworkModel, DebuggerFolder),

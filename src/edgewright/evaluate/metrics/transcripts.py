@@ -69,7 +69,7 @@ class _Transcripts(Measure):
     def _spell(self, rows: Array, blank: int) -> str:
         """Repeated symbols once, without blanks; steps that are no number spell nothing."""
         best = np.where(np.isnan(rows).any(-1), blank, rows.argmax(-1))
-        kept = best[np.r_[True, best[1:] != best[:-1]] & (best != blank)].tolist()
+        kept = drop_repeats(best, blank)
         names = self._symbols
         return "".join(names[n] if n < len(names) else chr(FIRST_PRIVATE + n) for n in kept)
 
@@ -124,6 +124,11 @@ class CharacterErrors(_Transcripts):
     """Character error rate, or that of symbols where no alphabet says what they stand for."""
 
     unit = "cer"
+
+
+def drop_repeats(best: Array, blank: int) -> list[int]:
+    """What the best symbols of steps stand for: repeated ones once, without blanks."""
+    return [int(n) for n in best[np.r_[True, best[1:] != best[:-1]] & (best != blank)]]
 
 
 def _take_rows(values: Array) -> Array:

@@ -18,7 +18,7 @@ from edgewright.evaluate.plugins.parameters import (
     declare,
 )
 from edgewright.evaluate.plugins.pictures import change_images, find_size
-from edgewright.evaluate.plugins.plugin import Preprocessor, register
+from edgewright.evaluate.plugins.plugin import PreprocessingPlugin, register
 from edgewright.evaluate.plugins.sample import Context, Sample
 
 NUMPY, TORCHVISION = "numpy", "torchvision"
@@ -28,7 +28,7 @@ ONLY_TORCHVISION = "of the library torchvision; arrays are numpy's either way"
 
 
 @register
-class Crop(Preprocessor):
+class Crop(PreprocessingPlugin):
     """Crops the middle of an image to the given dimensions."""
 
     name = "crop"
@@ -44,7 +44,7 @@ class Crop(Preprocessor):
 
 
 @register
-class Pad(Preprocessor):
+class Pad(PreprocessingPlugin):
     """Pads an image by a constant size, or to the given dimensions."""
 
     name = "pad"
@@ -88,7 +88,7 @@ class Pad(Preprocessor):
 
 
 @register
-class Normalize(Preprocessor):
+class Normalize(PreprocessingPlugin):
     """Normalises values: divided by norm, less the means, divided by the deviations; channels are last."""
 
     name = "normalize"
@@ -145,7 +145,7 @@ class Normalize(Preprocessor):
 
 
 @register
-class ConvertNchw(Preprocessor):
+class ConvertNchw(PreprocessingPlugin):
     """Transposes HWC to CHW, or CHW to HWC, and adds the axis N."""
 
     name = "convert_nchw"
@@ -167,7 +167,7 @@ class ConvertNchw(Preprocessor):
 
 
 @register
-class ExpandDims(Preprocessor):
+class ExpandDims(PreprocessingPlugin):
     """Adds the axis N to images: HWC becomes NHWC."""
 
     name = "expand_dims"
@@ -178,7 +178,7 @@ class ExpandDims(Preprocessor):
 
 
 @register
-class CreateBatch(Preprocessor):
+class CreateBatch(PreprocessingPlugin):
     """Concatenates samples to batches of the model's batch size."""
 
     name = "create_batch"

@@ -9,7 +9,7 @@ from edgewright.core.numbers import Array
 from edgewright.evaluate.plugins.boxes import Placement, find_original_size, keep_best, list_detections
 from edgewright.evaluate.plugins.detection import DTYPES, cast_outputs
 from edgewright.evaluate.plugins.parameters import COUNT, NUMBER, SIZE, WORDS, declare
-from edgewright.evaluate.plugins.plugin import Postprocessor, register
+from edgewright.evaluate.plugins.plugin import PostprocessingPlugin, register
 from edgewright.evaluate.plugins.sample import Context, Sample
 
 # A place of CenterFace's maps is so many pixels of its input.
@@ -17,7 +17,7 @@ STRIDE = 4
 
 
 @register
-class CenterfacePostprocessing(Postprocessor):
+class CenterfacePostprocessing(PostprocessingPlugin):
     """Makes faces of CenterFace's maps: the centers, the sizes, and what the centers are off by."""
 
     name = "centerface_postproc"
@@ -46,13 +46,16 @@ class CenterfacePostprocessing(Postprocessor):
 
 
 @register
-class CenternetPostprocessing(Postprocessor):
+class CenternetPostprocessing(PostprocessingPlugin):
     """Makes detections of CenterNet's maps: centers of classes, sizes, and what the centers are off by."""
 
     name = "centernet_postprocess"
 
     dtypes: tuple[str, ...] | None = declare(
-        WORDS, "the types of the three outputs", in_memory=None, otherwise="in memory those of outputs_info"
+        WORDS,
+        "the types of the three outputs",
+        in_memory=None,
+        otherwise="mandatory; in memory those of outputs_info",
     )
     output_dims: tuple[int, int] = declare(SIZE, "height and width of the maps, as in 128,128")
     top_k: int = declare(COUNT, "how many detections are taken at most", 100)

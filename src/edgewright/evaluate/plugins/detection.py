@@ -19,7 +19,7 @@ from edgewright.evaluate.plugins.parameters import (
     WORDS,
     declare,
 )
-from edgewright.evaluate.plugins.plugin import Postprocessor, register
+from edgewright.evaluate.plugins.plugin import PostprocessingPlugin, register
 from edgewright.evaluate.plugins.sample import Context, Sample
 
 LETTERBOX, ASPECT_RATIO = "letterbox", "aspect_ratio"
@@ -28,7 +28,7 @@ DTYPES = "the types of boxes, scores and labels, as in [float32, float32, int64]
 
 
 @register
-class ObjectDetection(Postprocessor):
+class ObjectDetection(PostprocessingPlugin):
     """Makes detections in pixels of the image of boxes, scores and labels."""
 
     name = "object_detection"

@@ -20,7 +20,7 @@ from edgewright.evaluate.plugins.parameters import (
     declare,
 )
 from edgewright.evaluate.plugins.pictures import change_images, find_size, has_image, take_image
-from edgewright.evaluate.plugins.plugin import Preprocessor, register
+from edgewright.evaluate.plugins.plugin import PreprocessingPlugin, register
 from edgewright.evaluate.plugins.resizing import (
     INTERPOLATIONS,
     OPENCV,
@@ -43,7 +43,7 @@ CLIP_MEAN, CLIP_STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.261302
 
 
 @register
-class Resize(Preprocessor):
+class Resize(PreprocessingPlugin):
     """Resizes an image as OpenCV (the default), Pillow, torchvision or TensorFlow does."""
 
     name = "resize"
@@ -147,7 +147,7 @@ class Resize(Preprocessor):
 
 
 @register
-class CenternetPreprocessing(Preprocessor):
+class CenternetPreprocessing(PreprocessingPlugin):
     """Preprocesses images as CenterNet does: moved to the middle, normalised, blue first, NCHW."""
 
     name = "centernet_preproc"
@@ -195,7 +195,7 @@ class CenternetPreprocessing(Preprocessor):
 
 
 @register
-class ImageTransformersInput(Preprocessor):
+class ImageTransformersInput(PreprocessingPlugin):
     """Makes inputs of image transformers such as ViT and CLIP: an image, and tokens of texts where wanted."""
 
     name = "image_transformers_input"

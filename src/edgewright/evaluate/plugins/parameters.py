@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field
+from dataclasses import MISSING, Field, dataclass, field
 from typing import Any
 
 COLOURS = ("R", "G", "B")
@@ -35,6 +35,13 @@ class Parameter:
     def find_default(self, is_memory: bool) -> Any:
         """What holds where nothing is given; MISSING where it is mandatory."""
         return self.memory_default if is_memory else self.default
+
+    def describe_default(self) -> str:
+        """What holds where nothing is given, as a configuration would say it."""
+        if self.otherwise and self.default in {MISSING, None}:
+            return self.otherwise
+        words = [_spell(value) for value in (self.default, self.memory_default)]
+        return words[0] if words[0] == words[1] else f"{words[0]}; in memory {words[1]}"
 
     def read(self, given: Any) -> Any:
         """The value of what a configuration says; YAML's null and the word None are the same."""
@@ -81,10 +88,14 @@ def declare(  # noqa: PLR0913 - each says one thing about the parameter
     return field(default=value, metadata=stated, kw_only=True)
 
 
-def read_parameter(name: str, metadata: Mapping[str, Any]) -> Parameter:
-    """The parameter that a field of a plugin declares."""
-    stated = dict(metadata)
-    return Parameter(name=stated.pop("spelled") or name, field=name, **stated)
+def read_parameter(item: Field[Any]) -> Parameter:
+    """The parameter that an attribute of a plugin declares; a plain one says only type and default."""
+    if not item.metadata:
+        kind = PLAIN.get(getattr(item.type, "__name__", str(item.type)), ANYTHING)
+        made = item.default_factory() if callable(item.default_factory) else item.default
+        return Parameter(item.name, item.name, kind, "", made, made)
+    stated = dict(item.metadata)
+    return Parameter(name=stated.pop("spelled") or item.name, field=item.name, **stated)
 
 
 def choose_from(*choices: str) -> Kind:
@@ -96,6 +107,16 @@ def choose_from(*choices: str) -> Kind:
         return str(given)
 
     return Kind("String", read)
+
+
+def _spell(value: Any) -> str:
+    if value is MISSING:
+        return "mandatory"
+    if isinstance(value, Mapping):
+        return "`{" + ", ".join(f'"{name}":{number:g}' for name, number in value.items()) + "}`"
+    if isinstance(value, tuple):
+        return "`" + ",".join(f"{part:g}" for part in value) + "`" if value else "`0`"
+    return f"`{value}`"
 
 
 def _read_integer(given: Any) -> int:
@@ -199,3 +220,6 @@ SHAPE = Kind("List", _read_shape)
 INTEGERS = Kind("String", _read_integers)
 NUMBERS = Kind("String", _read_numbers)
 RGB = Kind("RGB dictionary", _read_colours)
+ANYTHING = Kind("any", lambda given: given)
+# The types of plain attributes, in plugins of the user's own.
+PLAIN = {"int": INTEGER, "float": NUMBER, "bool": FLAG, "str": TEXT}

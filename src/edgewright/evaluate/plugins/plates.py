@@ -4,9 +4,10 @@ import numpy as np
 
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import Array
+from edgewright.evaluate.metrics.transcripts import drop_repeats
 from edgewright.evaluate.plugins.classification import take_output
 from edgewright.evaluate.plugins.parameters import TEXT, declare
-from edgewright.evaluate.plugins.plugin import Postprocessor, register
+from edgewright.evaluate.plugins.plugin import PostprocessingPlugin, register
 from edgewright.evaluate.plugins.sample import Context, Sample
 
 DIGITS, LETTERS = "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -26,7 +27,7 @@ ALPHABETS = {
 
 
 @register
-class LprnetPredict(Postprocessor):
+class LprnetPredict(PostprocessingPlugin):
     """Reads the license plate that an LPRNet predicts: the best character of each step, without blanks."""
 
     name = "lprnet_predict"
@@ -54,9 +55,7 @@ class LprnetPredict(Postprocessor):
 
 def spell_steps(steps: Array, alphabet: str) -> str:
     """What steps by scores spell: repeated characters once, without the blank, which is last."""
-    best = steps.argmax(-1)
-    kept = best[np.r_[True, best[1:] != best[:-1]] & (best != len(alphabet))]
-    return "".join(alphabet[place] for place in kept.tolist())
+    return "".join(alphabet[place] for place in drop_repeats(steps.argmax(-1), len(alphabet)))
 
 
 def _find_alphabet(scores: Array) -> str:

@@ -21,7 +21,7 @@ FAMILIES = (
 
 @dataclass_transform(field_specifiers=(declare,), kw_only_default=True, frozen_default=True)
 class Plugin:
-    """A stage of an evaluation; a subclass declares its parameters as attributes made by ``declare``."""
+    """A stage of an evaluation; a subclass declares its parameters as attributes, with type and default."""
 
     # Its name in configurations; the class's own where it says none.
     name: ClassVar[str] = ""
@@ -39,7 +39,7 @@ class Plugin:
     @classmethod
     def list_parameters(cls) -> list[Parameter]:
         """Its parameters in the order of their declaration."""
-        return [read_parameter(item.name, item.metadata) for item in fields(cls)]  # type: ignore[arg-type]
+        return [read_parameter(item) for item in fields(cls)]  # type: ignore[arg-type]
 
     @classmethod
     def describe(cls) -> str:
@@ -117,13 +117,13 @@ class Processor(Plugin):
             yield result
 
 
-class Preprocessor(Processor):
+class PreprocessingPlugin(Processor):
     """Changes samples before the model takes them."""
 
     kind = PREPROCESSING
 
 
-class Postprocessor(Processor):
+class PostprocessingPlugin(Processor):
     """Changes what the model gives; ``values`` of a sample are the model's outputs in their order."""
 
     kind = POSTPROCESSING

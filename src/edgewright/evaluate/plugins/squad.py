@@ -21,8 +21,8 @@ from edgewright.evaluate.plugins.plugin import (
     MEMORY,
     DatasetPlugin,
     MetricPlugin,
-    Postprocessor,
-    Preprocessor,
+    PostprocessingPlugin,
+    PreprocessingPlugin,
     register,
 )
 from edgewright.evaluate.plugins.sample import Context, Dataset, Sample, Value
@@ -76,7 +76,7 @@ class CreateSquadExamples(DatasetPlugin):
         return examples if self.squad_version == 2 else [each for each in examples if each.answers]
 
 
-class _SquadInputs(Preprocessor):
+class _SquadInputs(PreprocessingPlugin):
     """Makes rows of tokens, mask and segments of questions; subclasses say how long."""
 
     def process(self, samples: Iterable[Sample], context: Context) -> Iterator[Sample]:
@@ -162,7 +162,7 @@ class SquadPreprocessing(_SquadInputs):
         return self.mask_type, None
 
 
-class _SquadAnswers(Postprocessor):
+class _SquadAnswers(PostprocessingPlugin):
     """Chooses the best answer of each question from the scores of starts and ends."""
 
     def process(self, samples: Iterable[Sample], context: Context) -> Iterator[Sample]:

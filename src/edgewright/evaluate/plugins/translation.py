@@ -13,7 +13,13 @@ from edgewright.core.optional import require
 from edgewright.evaluate.plugins.classification import take_output
 from edgewright.evaluate.plugins.dataset import read_lines
 from edgewright.evaluate.plugins.parameters import COUNT, FLAG, TEXT, declare
-from edgewright.evaluate.plugins.plugin import FILE, MetricPlugin, Postprocessor, Preprocessor, register
+from edgewright.evaluate.plugins.plugin import (
+    FILE,
+    MetricPlugin,
+    PostprocessingPlugin,
+    PreprocessingPlugin,
+    register,
+)
 from edgewright.evaluate.plugins.sample import Context, Sample, Value
 from edgewright.evaluate.plugins.vocabularies import read_vocabulary
 
@@ -22,7 +28,7 @@ UNKNOWN, PADDING, END, START = "<unk>", "<blank>", "</s>", "<s>"
 
 
 @register
-class OnmtPreprocessing(Preprocessor):
+class OnmtPreprocessing(PreprocessingPlugin):
     """Makes numbers of tokens and their count of a sentence, for OpenNMT models."""
 
     name = "onmt_preprocess"
@@ -65,7 +71,7 @@ class OnmtPreprocessing(Preprocessor):
 
 
 @register
-class OnmtPostprocessing(Postprocessor):
+class OnmtPostprocessing(PostprocessingPlugin):
     """Makes sentences of the numbers of tokens that an OpenNMT model gives."""
 
     name = "onmt_postprocess"

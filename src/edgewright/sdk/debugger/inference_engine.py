@@ -3,7 +3,8 @@
 import json
 import logging
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -36,6 +37,14 @@ log = logging.getLogger(__name__)
 FEATURE = "inference_engine"
 IMAGE_LIST = "image_list.txt"
 HOST = "x86_64-linux-clang"
+# What surrounds a stage, by the status that its failure has in the tables of the guide.
+Guard = Callable[[str], AbstractContextManager[None]]
+
+
+def ignore_status(status: str) -> AbstractContextManager[None]:
+    """Failures are what they are."""
+    del status
+    return nullcontext()
 
 
 @dataclass(frozen=True)
@@ -83,14 +92,14 @@ def run_inference(task: EngineTask, place: DebuggerFolder, groups: Iterable[Opti
         return run_inference_in(folder, task)
 
 
-def run_inference_in(folder: Path, task: EngineTask) -> Inference:
+def run_inference_in(folder: Path, task: EngineTask, guard: Guard = ignore_status) -> Inference:
     """The same in a folder that is there."""
-    model, graph = prepare_model(folder, task)
+    model, graph = prepare_model(folder, task, guard)
     structure = describe_graph(graph)
     write_all({folder / STRUCTURE_FILE: [describe_structure(structure)]})
     _write_mapping(folder, structure, task.golden)
     shutil.copyfile(task.net_run.inputs.input_list[0], folder / IMAGE_LIST)
-    run = _run(folder, task, model, _choose_tensors(task.choice, structure))
+    run = _run(folder, task, model, _choose_tensors(task.choice, structure), guard)
     names = tuple(run.record.results)
     written = {output.name for output in run.record.outputs}
     log.info("%d tensors of %d runs on %s", len(written), len(names), run.record.backend)
@@ -105,9 +114,9 @@ def run_inference_in(folder: Path, task: EngineTask) -> Inference:
     )
 
 
-def prepare_model(folder: Path, task: EngineTask) -> tuple[Path, Graph]:
+def prepare_model(folder: Path, task: EngineTask, guard: Guard = ignore_status) -> tuple[Path, Graph]:
     """The file that is run, a _net.json or a library, and its graph."""
-    file = _make_model_file(folder, task)
+    file = _make_model_file(folder, task, guard)
     graphs = load_model_graphs([file])
     if len(graphs) != 1:
         raise UsageError(
@@ -117,11 +126,12 @@ def prepare_model(folder: Path, task: EngineTask) -> tuple[Path, Graph]:
     return file, graphs[0]
 
 
-def _make_model_file(folder: Path, task: EngineTask) -> Path:
+def _make_model_file(folder: Path, task: EngineTask, guard: Guard) -> Path:
     if task.converter is not None:
         target = folder / f"{task.name}.cpp"
         options = replace(task.converter, output=replace(task.converter.output, output_path=str(target)))
-        convert_files(options)
+        with guard("err_con"):
+            convert_files(options)
     elif task.stage == "converted":
         target = _copy_converted(folder, task)
     else:
@@ -129,7 +139,8 @@ def _make_model_file(folder: Path, task: EngineTask) -> Path:
     beside = target.with_name(f"{target.stem}_net.json")
     if task.library is None and beside.is_file():
         return beside
-    return _compile_library(folder, target, task)
+    with guard("err_lib"):
+        return _compile_library(folder, target, task)
 
 
 def _copy_converted(folder: Path, task: EngineTask) -> Path:
@@ -203,20 +214,21 @@ def _check_known(option: str, named: Sequence[str], known: Iterable[str], struct
         )
 
 
-def _run(folder: Path, task: EngineTask, model: Path, tensors: list[str] | None) -> NetRun:
+def _run(folder: Path, task: EngineTask, model: Path, tensors: list[str] | None, guard: Guard) -> NetRun:
     options = task.net_run
     outputs = replace(options.outputs, output_dir=str(folder / "output"))
     config = options.model.config_file or write_architecture(folder, task.runtime)
     chosen = replace(options.model, models=(str(model),), config_file=config)
     if task.context is not None:
-        binary = _make_context(folder, task.context, model, tensors, config)
+        with guard("err_cntx"):
+            binary = _make_context(folder, task.context, model, tensors, config)
         chosen = replace(chosen, models=None, retrieve_context=str(binary))
-        return run_network(replace(options, model=chosen, outputs=outputs))
-    if tensors is None:
+    elif tensors is None:
         outputs = replace(outputs, debug=True)
     elif tensors:
         outputs = replace(outputs, set_output_tensors=(("", tuple(tensors)),))
-    return run_network(replace(options, model=chosen, outputs=outputs))
+    with guard("err_exec"):
+        return run_network(replace(options, model=chosen, outputs=outputs))
 
 
 def _make_context(

@@ -7,6 +7,7 @@ graph stand side by side in one graph and read golden values; the numbers are th
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,63 +15,30 @@ import numpy as np
 from edgewright.analyse.comparison_points import ComparisonPoint, list_layers
 from edgewright.analyse.isolated_layers import IsolatedLayers, Prepare, as_stored, cut_suffix
 from edgewright.analyse.verifiers.verifier import Verifier
-from edgewright.backends.base import RunOptions
-from edgewright.core.errors import EdgewrightError, UsageError, shown
+from edgewright.backends.base import RunOptions, Session
+from edgewright.config.inference_engine import EngineRun
+from edgewright.core.errors import EdgewrightError
 from edgewright.core.events import announce_progress
-from edgewright.core.files import write_whole
 from edgewright.core.numbers import Array
-from edgewright.core.words import did_you_mean
 from edgewright.ir.graph import Graph
+from edgewright.lower.names import sanitize_name
 from edgewright.model.surface import Surface
 from edgewright.sdk.debugger.graph_structure import Structure
-from edgewright.sdk.debugger.summary import format_csv, format_score
+from edgewright.sdk.debugger.layer_scores import (
+    LayerScore,
+    Snooping,
+    StageFailure,
+    choose_layers,
+    is_skipped,
+    judge_layer,
+    mark_failures,
+    note_failed_rest,
+    note_failure,
+    write_snooping,
+)
+from edgewright.sdk.debugger.tensor_folder import write_tensors
 
 log = logging.getLogger(__name__)
-
-ABNORMAL = "{name}: {score} (expected {side} {threshold:g})"
-
-
-@dataclass
-class LayerScore:
-    """One layer: the guide's columns."""
-
-    name: str
-    type: str
-    shape: tuple[int, ...]
-    # Empty (equal), skip, part (different: what follows reads golden values), err_part, err_exec or
-    # err_compare.
-    status: str = ""
-    # Smallest, largest and median golden value.
-    activations: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    scores: dict[str, float] = field(default_factory=dict)
-    # Output of the model -> its scores when all from this layer on is quantized and nothing before it.
-    outputs: dict[str, dict[str, float]] = field(default_factory=dict)
-    info: str = ""
-
-
-@dataclass(frozen=True)
-class Snooping:
-    """All layers in order."""
-
-    folder: str
-    algorithm: str
-    verifiers: tuple[Verifier, ...]
-    layers: tuple[LayerScore, ...]
-    # Passes over the quantized graph that this took, suffixes counted as parts of one.
-    passes: float = 0.0
-
-    @property
-    def partitions(self) -> int:
-        """Layers that differ from their references."""
-        return sum(layer.status == "part" for layer in self.layers)
-
-    @property
-    def first_divergence(self) -> str:
-        """One line: the first layer that some verifier calls different."""
-        for layer in self.layers:
-            if layer.info or layer.status.startswith("err"):
-                return f"first divergence: {layer.name} ({layer.type}): {layer.info or layer.status}"
-        return f"first divergence: none of {len(self.layers)} layers"
 
 
 @dataclass(frozen=True)
@@ -86,6 +54,7 @@ class SnoopRequest:
     start_layer: str | None = None
     end_layer: str | None = None
     has_outputs: bool = False
+    choice: EngineRun = field(default_factory=EngineRun)
 
 
 def snoop_layers(request: SnoopRequest, folder: Path) -> Snooping:
@@ -95,38 +64,29 @@ def snoop_layers(request: SnoopRequest, folder: Path) -> Snooping:
     chosen = _choose_range(request, points)
     layers = {point.value: _describe_layer(request, point, values) for point in points}
     for value, layer in layers.items():
-        layer.status = "" if value in chosen else "skip"
-    results = _run_isolated(request, [point for point in points if point.value in chosen], values, layers)
+        is_left_out = is_skipped(request.choice, {value, layer.name}, request.structure[value].type)
+        layer.status = "skip" if value not in chosen or is_left_out else ""
+    points = [point for point in points if layers[point.value].status != "skip"]
+    results = _run_isolated(request, points, values, layers)
     for value, array in results.items():
-        _judge(layers[value], request.verifiers, values[value], array)
-    passes = 1.0
+        judge_layer(layers[value], request.verifiers, values[value], array)
+        _write_result(folder, layers[value].name, array)
+    shares = []
     if request.has_outputs:
-        passes += _run_suffixes(
+        shares = _run_suffixes(
             request, [p for p in points if layers[p.value].status == "part"], values, layers
         )
     algorithm = "cumulative_layerwise" if request.has_outputs else "layerwise"
-    result = Snooping(str(folder), algorithm, tuple(request.verifiers), tuple(layers.values()), passes)
-    write_whole(folder / f"{algorithm}.csv", [format_csv(list_rows(result))])
-    log.info("%s", result.first_divergence)
-    return result
+    verifiers, scores = tuple(request.verifiers), tuple(layers.values())
+    return write_snooping(Snooping(str(folder), algorithm, verifiers, scores, 1.0 + sum(shares), len(shares)))
 
 
-def list_rows(result: Snooping) -> list[list[str]]:
-    """The table of the guide, headers first."""
-    columns = [verifier.column for verifier in result.verifiers]
-    has_outputs = result.algorithm.startswith("cumulative")
-    headers = ["O/P Name", "Status", "Layer Type", "Shape", "Activations (Min,Max,Median)", *columns]
-    rows = [[*headers, *(["Orig Outputs"] if has_outputs else []), "Info"]]
-    for layer in result.layers:
-        scores = [format_score(layer.scores[name]) if name in layer.scores else "" for name in columns]
-        figures = str([f"{value:.3f}" for value in layer.activations])
-        outputs = {
-            name: {key: float(format_score(score)) for key, score in entry.items()}
-            for name, entry in layer.outputs.items()
-        }
-        cells = [layer.name, layer.status, layer.type, str(list(layer.shape)), figures, *scores]
-        rows.append([*cells, *([str(outputs) if outputs else ""] if has_outputs else []), layer.info])
-    return rows
+def _write_result(folder: Path, name: str, array: Array) -> None:
+    """What a layer made, in a folder of its name."""
+    write_tensors(
+        folder / "inference_engine" / sanitize_name(name) / "output" / "Result_0",
+        [(sanitize_name(name), array)],
+    )
 
 
 def _collect_golden_values(request: SnoopRequest) -> dict[str, Array]:
@@ -151,19 +111,7 @@ def _collect_golden_values(request: SnoopRequest) -> dict[str, Array]:
 
 def _choose_range(request: SnoopRequest, points: Sequence[ComparisonPoint]) -> set[str]:
     names = [_name_source(request, point.value) for point in points]
-    places = []
-    for option, name in (("--start_layer", request.start_layer), ("--end_layer", request.end_layer)):
-        if name is not None and name not in names:
-            raise UsageError(
-                f"{option} is '{shown(name)}', which is no layer of the converted model",
-                do=did_you_mean(name, names, "name the output of a layer, as layerwise.csv lists them"),
-            )
-        places.append(None if name is None else names.index(name))
-    first, last = places[0] or 0, len(points) - 1 if places[1] is None else places[1]
-    if first > last:
-        start, end = shown(request.start_layer), shown(request.end_layer)
-        raise UsageError(f"--start_layer '{start}' comes after --end_layer '{end}'", do="exchange them")
-    return {point.value for point in points[first : last + 1]}
+    return {points[place].value for place in choose_layers(names, request.start_layer, request.end_layer)}
 
 
 def _name_source(request: SnoopRequest, value: str) -> str:
@@ -201,33 +149,16 @@ def _run_isolated(
         alone = IsolatedLayers(request.graph, list(values))
         alone.add(point)
         try:
-            results |= alone.run(request.prepare, [values])[0]
-        except EdgewrightError as problem:
-            layers[point.value].status = "err_exec"
-            log.warning("layer '%s' does not run: %s", layers[point.value].name, problem.what)
+            with mark_failures("err_exec"):
+                results |= alone.run(partial(_compile, request.prepare), [values])[0]
+        except StageFailure as failure:
+            note_failure(layers[point.value], failure)
     return results
 
 
-def _judge(layer: LayerScore, verifiers: Sequence[Verifier], golden: Array, result: Array) -> None:
-    try:
-        layer.scores = {verifier.column: verifier.score(golden, result) for verifier in verifiers}
-    except EdgewrightError as problem:
-        layer.status = "err_compare"
-        log.warning("layer '%s' is not compared: %s", layer.name, problem.what)
-        return
-    # The guide: the model is partitioned at every layer that does not match exactly.
-    if not np.array_equal(golden.reshape(-1), result.reshape(-1)):
-        layer.status = "part"
-    wrong = [verifier for verifier in verifiers if not verifier.is_match(layer.scores[verifier.column])]
-    layer.info = "; ".join(
-        ABNORMAL.format(
-            name=verifier.column,
-            score=format_score(layer.scores[verifier.column]),
-            side="at least" if verifier.is_higher_better else "at most",
-            threshold=verifier.threshold,
-        )
-        for verifier in wrong
-    )
+def _compile(prepare: Prepare, graph: Graph, options: RunOptions) -> Session:
+    with mark_failures("err_cntx"):
+        return prepare(graph, options)
 
 
 def _run_suffixes(
@@ -235,28 +166,40 @@ def _run_suffixes(
     points: Sequence[ComparisonPoint],
     values: Mapping[str, Array],
     layers: Mapping[str, LayerScore],
-) -> float:
-    """The outputs of the model when only what follows the last partition before a layer is quantized."""
-    graph, passes = request.graph, 0.0
+) -> list[float]:
+    """The outputs of the model when only what follows the last partition before a layer is quantized.
+
+    Returns the part of the graph that each run took.
+    """
+    graph, shares = request.graph, []
     outputs = [value for value in graph.outputs if value in values]
     with announce_progress("running from each layer on", total=len(points)) as step:
         for point in points:
-            part = cut_suffix(graph, point.nodes[0], values)
+            part, layer = cut_suffix(graph, point.nodes[0], values), layers[point.value]
             if outputs and all(value in values for value in part.inputs):
-                results = _run_part(request, part, values)
-                passes += len(part) / max(len(graph), 1)
-                layers[point.value].outputs = {
-                    _name_source(request, value): {
-                        verifier.column: verifier.score(values[value], results[value])
-                        for verifier in request.verifiers
-                    }
-                    for value in outputs
-                }
+                try:
+                    with mark_failures("err_exec"):
+                        results = _run_part(request, part, values)
+                        layer.outputs = _score_outputs(request, outputs, values, results)
+                    shares.append(len(part) / max(len(graph), 1))
+                except StageFailure as failure:
+                    note_failed_rest(layer, failure)
             step()
-    return passes
+    return shares
+
+
+def _score_outputs(
+    request: SnoopRequest, outputs: Sequence[str], values: Mapping[str, Array], results: Mapping[str, Array]
+) -> dict[str, dict[str, float]]:
+    return {
+        _name_source(request, value): {
+            verifier.column: verifier.score(values[value], results[value]) for verifier in request.verifiers
+        }
+        for value in outputs
+    }
 
 
 def _run_part(request: SnoopRequest, part: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
-    surface, session = Surface(part), request.prepare(part, RunOptions())
+    surface, session = Surface(part), _compile(request.prepare, part, RunOptions())
     feed = {value: as_stored(part, value, values[value]) for value in part.inputs}
     return surface.decode_outputs(session.run(surface.encode_inputs(feed)))

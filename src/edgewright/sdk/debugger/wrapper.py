@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgewright.analyse.comparison_points import list_layers
 from edgewright.analyse.odd_encodings import ODD_DB, OddEncoding, find_odd_encodings
 from edgewright.analyse.verifiers.choices import VerifierChoice, read_verifiers
 from edgewright.analyse.verifiers.verifier import Verifier
@@ -17,12 +18,13 @@ from edgewright.config.debugger_wrapper import WrapperModel
 from edgewright.config.framework_diagnosis import FrameworkModel
 from edgewright.config.group import OptionGroup
 from edgewright.config.quantizer import Quantizer
-from edgewright.core.errors import BadInput, UsageError, shown
+from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedOp, UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.data.input_list import read_input_list
 from edgewright.data.open_samples import open_samples
 from edgewright.frontends.framework import Framework
 from edgewright.ir.graph import Graph
+from edgewright.model.model import Model
 from edgewright.run.runnable import run_source
 from edgewright.sdk.converter import ConverterOptions
 from edgewright.sdk.debugger.folders import open_feature_folder
@@ -36,9 +38,11 @@ from edgewright.sdk.debugger.inference_engine import (
     write_architecture,
 )
 from edgewright.sdk.debugger.input_tensors import InputTensor, read_input_tensors
+from edgewright.sdk.debugger.layer_models import LayerModelRequest, snoop_layer_models
+from edgewright.sdk.debugger.layer_scores import Snooping
 from edgewright.sdk.debugger.matching import TensorMatcher
 from edgewright.sdk.debugger.rewritten import find_rewritten_tensors
-from edgewright.sdk.debugger.snooping import Snooping, SnoopRequest, snoop_layers
+from edgewright.sdk.debugger.snooping import SnoopRequest, snoop_layers
 from edgewright.sdk.debugger.summary import Verification
 from edgewright.sdk.debugger.tensor_folder import list_tensor_files
 from edgewright.sdk.debugger.tensor_inspection import Draw, inspect_tensors
@@ -103,7 +107,8 @@ def debug_model(
             result = _run_oneshot(result, work)
         if not is_oneshot or model.deep_analyzer:
             result = replace(result, snooping=_snoop(golden, work))
-        result = replace(result, odd=_find_odd_encodings(folder, work))
+        if result.snooping is None or not result.snooping.note:
+            result = replace(result, odd=_find_odd_encodings(folder, work))
         log.info("%s", result.first_divergence)
     return result
 
@@ -208,16 +213,24 @@ def _find_set(input_list: str, inputs: Sequence[InputTensor]) -> int:
 
 
 def _snoop(golden: str, work: _Work) -> Snooping:
-    model, task, place = work.model, work.task, work.place
-    is_cumulative = model.debugging_algorithm == "cumulative-layerwise"
-    feature = "cumulative_layerwise_snooping" if is_cumulative else "layerwise_snooping"
+    model, place = work.model, work.place
+    feature = "cumulative_layerwise_snooping" if model.is_cumulative else "layerwise_snooping"
     with open_feature_folder(place.working_dir, feature, place.output_dirname, (model, place)) as folder:
-        file, graph = prepare_model(folder / "inference_engine", task)
-        options = task.net_run.model
-        config = options.config_file or write_architecture(folder / "inference_engine", task.runtime)
-        source = run_source(replace(options, models=(str(file),), config_file=config))
         arrays = dict(_read_golden(golden, work.inputs))
+        try:
+            file, graph = prepare_model(folder / "inference_engine", work.task)
+        except EdgewrightError as problem:
+            if problem.exit_code != UnsupportedOp.exit_code:
+                raise
+            log.warning("the model as a whole is not converted: %s", problem.what)
+            note = f"each layer was converted by itself, the whole is not: {shown(problem.what)}"
+            return snoop_layer_models(_request_models(work, arrays, None, note), folder)
         arrays |= _find_rewritten(folder, work, arrays)
+        if model.model_per_layer:
+            return snoop_layer_models(_request_models(work, arrays, graph), folder)
+        options = work.task.net_run.model
+        config = options.config_file or write_architecture(folder / "inference_engine", work.task.runtime)
+        source = run_source(replace(options, models=(str(file),), config_file=config))
         request = SnoopRequest(
             graph=graph,
             structure=_resolve_structure(graph, arrays),
@@ -226,9 +239,28 @@ def _snoop(golden: str, work: _Work) -> Snooping:
             verifiers=work.verifiers,
             start_layer=model.start_layer,
             end_layer=model.end_layer,
-            has_outputs=is_cumulative,
+            has_outputs=model.is_cumulative,
+            choice=work.task.choice,
         )
         return snoop_layers(request, folder)
+
+
+def _request_models(
+    work: _Work, golden: Mapping[str, Array], graph: Graph | None, note: str = ""
+) -> LayerModelRequest:
+    """One model for each layer: with the layers and encodings of the whole, where there is one."""
+    model, task = work.model, work.task
+    layers: Sequence[str] = ()
+    encodings = None
+    if graph is not None:
+        # The guide's way has a library for each layer.
+        task = replace(task, library=(None, None))
+        layers = [graph.source_names.get(point.value, point.value) for point in list_layers(graph)]
+        encodings = Model.of(graph).encodings("0.6.1")
+    return LayerModelRequest(
+        *(model.model_path, task, golden, work.verifiers, layers, encodings),
+        *(model.start_layer, model.end_layer, model.is_cumulative, note),
+    )
 
 
 def _resolve_structure(graph: Graph, golden: Mapping[str, Array]) -> Structure:

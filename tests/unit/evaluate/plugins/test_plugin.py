@@ -15,7 +15,7 @@ from edgewright.evaluate.plugins.plugin import (
     DATASET,
     METRIC,
     PREPROCESSING,
-    Preprocessor,
+    PreprocessingPlugin,
     Step,
     find_builtin_plugins,
     open_plugins,
@@ -23,14 +23,14 @@ from edgewright.evaluate.plugins.plugin import (
 from edgewright.evaluate.plugins.sample import Context, Dataset, Sample
 
 OWN = """
-from edgewright.evaluate.plugins.parameters import NUMBER, declare
-from edgewright.evaluate.plugins.plugin import Preprocessor
+from edgewright import PreprocessingPlugin
 
 
-class times(Preprocessor):
+class times(PreprocessingPlugin):
     '''Multiplies all values.'''
 
-    factor: float = declare(NUMBER, "what values are multiplied by", 2.0)
+    factor: float = 2.0
+    extra: object = None
 
     def compute(self, sample, context):
         if self.factor < 0:
@@ -39,7 +39,7 @@ class times(Preprocessor):
 """
 
 
-class Shift(Preprocessor):
+class Shift(PreprocessingPlugin):
     """Adds a number."""
 
     name = "shift"
@@ -115,7 +115,9 @@ def test_custom_plugins_are_found_under_their_class_name_and_said_once(tmp_path,
     (plugin,) = open_plugins([Step("times", {"factor": -3}, PREPROCESSING)], known)
     with pytest.raises(UsageError, match="gave list, expected a Sample"):
         list(process_samples([plugin], [Sample(0, (np.ones(2),))], context, ""))
-    (plugin,) = open_plugins([Step("times", {}, PREPROCESSING)], known)
+    with pytest.raises(Problems, match="is 'x', expected a number"):
+        open_plugins([Step("times", {"factor": "x"}, PREPROCESSING)], known)
+    (plugin,) = open_plugins([Step("times", {"extra": [1]}, PREPROCESSING)], known)
     with pytest.raises(UsageError, match="plugin 'times' failed with"):
         list(process_samples([plugin], [Sample(0, ({},))], context, ""))
 

@@ -1,0 +1,76 @@
+"""Evaluates many ways to quantize or run a model: what `ew.evaluate` is."""
+
+import itertools
+from pathlib import Path
+
+from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.quantize import PRECISIONS
+from edgewright.core.errors import UsageError, shown
+from edgewright.data.open_samples import Data, open_samples
+from edgewright.reports.difference_pictures import draw_difference
+from edgewright.reports.evaluation import write_evaluation
+from edgewright.sdk.evaluator.converter_options import EvaluatedModel
+from edgewright.sdk.evaluator.inputs import InputWriter, ListedInputs
+from edgewright.sdk.evaluator.minimal import MinimalRequest, evaluate_combinations
+from edgewright.sdk.evaluator.records import ModelEvaluation
+
+MOST_SAMPLES = 50
+
+
+def evaluate(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
+    model: str | Path,
+    data: Data,
+    *,
+    comparator: str = "avg",
+    tolerance: float | None = None,
+    backend: str = "htp-sim",
+    precision: str = "w8a8",
+    folder: str | Path | None = None,
+    input_shapes: dict[str, tuple[int, ...]] | None = None,
+    symbols: dict[str, int] | None = None,
+    preprocessing: Preprocessing | None = None,
+    samples: int = MOST_SAMPLES,
+    box_input: str | Path | None = None,
+    fetch_top: int = 1,
+) -> ModelEvaluation:
+    """Tries all 32 combinations of quantization options on a model, and ranks them.
+
+    Four ways to choose ranges of weights, with and without cross layer equalization, encodings for each
+    channel and for each row: the outputs of each are compared with those of the float model.
+
+    Args:
+        model: a source model.
+        data: samples, in any form that ``quantize`` takes; they also calibrate.
+        comparator: abs, cos, topk, avg, l1norm, l2norm, std, rme, snr, maxerror, kld, pixelbypixel or box.
+        tolerance: of the comparator.
+        backend: what runs the quantized models: htp-sim, htp-native, cpu or dspvNN.
+        precision: w8a8, w8a16, w4a8 or w4a16.
+        folder: where models, results, metrics-info.csv and metrics-info.html go; MODEL_evaluation otherwise.
+        input_shapes: shapes of inputs, where the model leaves them open.
+        symbols: sizes of named dimensions.
+        preprocessing: what is done to images.
+        samples: how many are used at most.
+        box_input: for box, a file that names the outputs with boxes, classes and scores.
+        fetch_top: how many of the inputs that match least are listed.
+    """
+    bits = PRECISIONS.get(precision)
+    if bits is None:
+        fixed = ", ".join(name for name, widths in PRECISIONS.items() if widths)
+        raise UsageError(f"precision is '{shown(precision)}', expected one of: {fixed}")
+    source = EvaluatedModel(str(model), shapes=dict(input_shapes or {}), symbols=dict(symbols or {}))
+    request = MinimalRequest(
+        backend=backend,
+        comparator=comparator,
+        tolerance=tolerance,
+        params={"weight_bw": (str(bits[0]),), "act_bw": (str(bits[1]),)},
+        box_input=None if box_input is None else str(box_input),
+        draw=draw_difference,
+        fetch_top=fetch_top,
+    )
+
+    def list_inputs(writer: InputWriter) -> ListedInputs:
+        opened = open_samples(writer.graph, data, preprocessing=preprocessing)
+        return writer.write_rows(itertools.islice(opened, samples), "inputs")
+
+    place = Path(folder) if folder is not None else Path(f"{Path(model).stem}_evaluation")
+    return write_evaluation(evaluate_combinations(source, list_inputs, request, place))

@@ -1,0 +1,82 @@
+"""Minimal mode: all combinations of quantization options, ranked against the float model on the CPU."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from edgewright.backends.registry import find_backend
+from edgewright.config.params import Params
+from edgewright.core.errors import UsageError, shown
+from edgewright.frontends.framework import Framework
+from edgewright.sdk.debugger.inference_engine import find_engine_backend
+from edgewright.sdk.evaluator.comparison import Draw, check_box_option, make_comparison
+from edgewright.sdk.evaluator.conversions import Conversions
+from edgewright.sdk.evaluator.converter_options import EvaluatedModel
+from edgewright.sdk.evaluator.inputs import InputWriter, ListedInputs
+from edgewright.sdk.evaluator.ranking import compare_runs, rank_results
+from edgewright.sdk.evaluator.records import ModelEvaluation
+from edgewright.sdk.evaluator.schema_runs import SchemaRunner
+from edgewright.sdk.evaluator.schemas import make_minimal_schemas
+
+# What lists the inputs, given what writes them.
+ListInputs = Callable[[InputWriter], ListedInputs]
+
+
+@dataclass(frozen=True)
+class MinimalRequest:
+    """What is evaluated, and by which measure."""
+
+    backend: str
+    comparator: str = "avg"
+    tolerance: float | None = None
+    # Widths, and whatever else is the same for all combinations.
+    params: Params = field(default_factory=dict)
+    box_input: str | None = None
+    draw: Draw | None = None
+    fetch_top: int = 1
+
+
+def evaluate_combinations(
+    model: EvaluatedModel, list_inputs: ListInputs, request: MinimalRequest, folder: Path
+) -> ModelEvaluation:
+    """Runs all combinations on all inputs, which also calibrate; one conversion and one float run in all."""
+    check_box_option(request.comparator, request.box_input)
+    find_backend(find_engine_backend(request.backend))
+    _check_shapes(model)
+    started = time.monotonic()
+    schemas = make_minimal_schemas(request.backend, request.params)
+    with Conversions() as conversions:
+        runner = SchemaRunner(model.fill_symbols(), folder, conversions)
+        comparison = make_comparison(
+            request.comparator,
+            request.tolerance,
+            runner.graph,
+            fetch_top=request.fetch_top,
+            box_input=request.box_input,
+            draw=request.draw,
+        )
+        inputs = list_inputs(InputWriter(runner.graph, folder / "inputs", model.dtypes))
+        runs = runner.run_all(schemas, inputs, None)
+        results = compare_runs(runs, comparison, len(inputs), folder)
+    evaluation = ModelEvaluation(
+        model=model.name,
+        folder=str(folder),
+        inputs=len(inputs),
+        comparator=request.comparator,
+        heading=comparison.comparator.heading,
+        unit=comparison.comparator.unit or ("%" if comparison.comparator.is_percent else ""),
+        is_higher_better=comparison.comparator.is_higher_better,
+        results=tuple(results),
+        work=runner.work,
+        seconds=time.monotonic() - started,
+    )
+    return rank_results(evaluation, comparison)
+
+
+def _check_shapes(model: EvaluatedModel) -> None:
+    if model.framework is Framework.PYTORCH and not model.shapes:
+        raise UsageError(
+            f"'{shown(model.path)}' is a PyTorch model, whose inputs must be named and shaped",
+            do="add -input_info NAME DIMS, as in -input_info data 1,3,224,224",
+        )

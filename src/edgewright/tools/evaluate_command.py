@@ -1,0 +1,60 @@
+"""`edgewright evaluate`: which quantization options keep a model's outputs closest to the float model's."""
+
+from edgewright.config.evaluate import EvaluatedSource, EvaluateOptions
+from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.umbrella import Messages, Report, Shapes
+from edgewright.core.errors import UsageError
+from edgewright.tools.answer import tell
+from edgewright.tools.tool import Tool
+
+NAME = "edgewright evaluate"
+
+
+def run(
+    source: EvaluatedSource,
+    options: EvaluateOptions,
+    shapes: Shapes,
+    images: Preprocessing,
+    report: Report,
+    _messages: Messages,
+) -> None:
+    """Evaluate, write the pages and print the table."""
+    from edgewright.api.evaluate import evaluate
+    from edgewright.reports.evaluation import make_terminal_page
+    from edgewright.sdk.evaluator.records import raise_failures
+
+    if options.data is None:
+        raise UsageError(
+            "option '--data' is missing, outputs are compared on samples",
+            do="add --data FOLDER, --data samples.npz or --data list.txt",
+        )
+    result = evaluate(
+        source.model,
+        options.data,
+        comparator=options.comparator,
+        tolerance=options.tolerance,
+        backend=options.backend,
+        precision=options.precision,
+        folder=options.folder,
+        input_shapes=dict(shapes.input_dims),
+        symbols=dict(shapes.define_symbols),
+        preprocessing=images,
+        samples=options.samples,
+        box_input=options.box_input,
+        fetch_top=options.fetch_top,
+    )
+    tell(report, result, make_terminal_page)
+    raise_failures(result)
+
+
+TOOL = Tool(
+    NAME,
+    "Try all combinations of quantization options on a model, and rank them by how little outputs change.",
+    (EvaluatedSource, EvaluateOptions, Shapes, Preprocessing, Report, Messages),
+    run,
+    examples=(
+        (f"{NAME} model.onnx --data samples/", "rank 32 combinations; model_evaluation/metrics-info.html"),
+        (f"{NAME} model.onnx --data samples/ --comparator snr", "by signal to noise"),
+    ),
+)
+main = TOOL.main

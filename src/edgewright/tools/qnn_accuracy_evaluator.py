@@ -1,0 +1,135 @@
+"""qnn-accuracy-evaluator: the best quantization options of a model, or a whole configuration evaluated."""
+
+from typing import TYPE_CHECKING
+
+from edgewright.config.accuracy_evaluator import (
+    ACCURACY_EVALUATOR,
+    ACCURACY_EVALUATOR_RULES,
+    ConfigMode,
+    EvaluatorSettings,
+    MinimalMode,
+)
+from edgewright.core.errors import EdgewrightError, UnsupportedFeature, UsageError
+from edgewright.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from edgewright.sdk.evaluator.records import ModelEvaluation
+
+NAME = "qnn-accuracy-evaluator"
+
+
+def run(minimal: MinimalMode, config: ConfigMode, settings: EvaluatorSettings) -> None:
+    """Evaluate, write the tables and print them."""
+    _check_device(minimal)
+    if config.config is not None:
+        _run_configuration(minimal, config, settings)
+        return
+    from edgewright.sdk.evaluator.model_folder import is_model_folder
+    from edgewright.sdk.evaluator.model_paths import find_model
+
+    assert minimal.model is not None
+    path = find_model(minimal.model)
+    if is_model_folder(path):
+        _run_folder(path, minimal, settings)
+        return
+    if minimal.preproc_file is None:
+        raise UsageError(
+            "option '-preproc_file' is missing, it is required for a single model",
+            do="add -preproc_file FILE",
+        )
+    _tell(_evaluate(path, minimal.preproc_file, minimal, settings, settings.work_dir), settings)
+
+
+def _evaluate(
+    model: str, input_list: str, minimal: MinimalMode, settings: EvaluatorSettings, folder: str
+) -> "ModelEvaluation":
+    from pathlib import Path
+
+    from edgewright.reports.difference_pictures import draw_difference
+    from edgewright.reports.evaluation import write_evaluation
+    from edgewright.sdk.evaluator.converter_options import EvaluatedModel
+    from edgewright.sdk.evaluator.minimal import MinimalRequest, evaluate_combinations
+
+    source = EvaluatedModel(model, shapes=dict(settings.input_info), symbols=dict(settings.onnx_symbol))
+    request = MinimalRequest(
+        backend=minimal.backend or "htp",
+        comparator=minimal.comparator,
+        tolerance=minimal.tol_thresh,
+        params={"act_bw": (str(minimal.act_bw),), "bias_bw": (str(minimal.bias_bw),)},
+        box_input=minimal.box_input,
+        draw=draw_difference,
+    )
+    result = evaluate_combinations(
+        source, lambda writer: writer.read_list(input_list, "inputs"), request, Path(folder)
+    )
+    return write_evaluation(result)
+
+
+def _run_folder(path: str, minimal: MinimalMode, settings: EvaluatorSettings) -> None:
+    """A directory of models: each for itself, with a page over all of them."""
+    from pathlib import Path
+
+    from edgewright.reports.evaluation import write_folder_page
+    from edgewright.reports.page import show
+    from edgewright.sdk.evaluator.model_folder import evaluate_folder, list_model_folders
+    from edgewright.sdk.evaluator.records import raise_failures
+
+    if minimal.preproc_file is not None:
+        raise UsageError(
+            "-preproc_file is for a single model, each of a folder has inputs/input_list.txt of its own",
+            do="leave it out",
+        )
+    place = Path(settings.work_dir)
+    outcomes = {
+        model.name: outcome
+        for model, outcome in evaluate_folder(
+            list_model_folders(Path(path)),
+            lambda item: _evaluate(item.model, item.input_list, minimal, settings, str(place / item.name)),
+        )
+    }
+    blocks = write_folder_page(place, outcomes)
+    if not settings.silent:
+        show(blocks)
+    for outcome in outcomes.values():
+        if isinstance(outcome, EdgewrightError):
+            raise outcome
+        raise_failures(outcome)
+
+
+def _run_configuration(minimal: MinimalMode, config: ConfigMode, settings: EvaluatorSettings) -> None:
+    raise UnsupportedFeature("config mode", do="use -model")
+
+
+def _tell(result: "ModelEvaluation", settings: EvaluatorSettings) -> None:
+    from edgewright.reports.evaluation import make_terminal_page
+    from edgewright.reports.page import show
+    from edgewright.sdk.evaluator.records import raise_failures
+
+    if not settings.silent:
+        show(make_terminal_page(result))
+    raise_failures(result)
+
+
+def _check_device(minimal: MinimalMode) -> None:
+    if minimal.target_arch != "x86_64-linux-clang":
+        raise UnsupportedFeature(
+            f"-target_arch is {minimal.target_arch}, whose devices are not reached from here",
+            do="use -target_arch x86_64-linux-clang: dspvNN runs on the emulator of that architecture",
+        )
+
+
+TOOL = Tool(
+    NAME,
+    "Evaluate a model: all quantization options ranked (-model), or what a configuration asks for (-config).",
+    ACCURACY_EVALUATOR,
+    run,
+    examples=(
+        (
+            f"{NAME} -model m.onnx -preproc_file inputs.txt -backend htp-sim -comparator abs -tol_thresh 0.1",
+            "rank 32 combinations of quantization options; writes qacc_temp/metrics-info.csv",
+        ),
+        (f"{NAME} -config model_config.yaml", "evaluate the inference schemas of a configuration"),
+    ),
+    rules=ACCURACY_EVALUATOR_RULES,
+)
+main = TOOL.main
