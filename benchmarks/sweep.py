@@ -17,9 +17,10 @@ from typing import Any
 
 import edgewright as ew
 from benchmarks.models import EXAMPLES
-from benchmarks.sweep_tasks import compute_for_a_while, do_nothing
+from benchmarks.sweep_tasks import compute_for_a_while, do_nothing, wait_for_a_while
 from edgewright.tasks.engine import Engine, open_engine
-from edgewright.tasks.task import Task, make_task
+from edgewright.tasks.outcome import Outcome
+from edgewright.tasks.task import make_task
 
 __all__ = ["measure_cost", "measure_scaling"]
 
@@ -54,25 +55,35 @@ def measure_cost(place: dict[str, Any], count: int) -> float:
     return cost
 
 
-def measure_scaling(kind: str, count: int, rounds: int, repeats: int) -> Scaling:
-    """The same tasks by one worker and by two, in turns; the quickest of each."""
+def measure_scaling(kind: str, count: int, repeats: int, *, is_waiting: bool) -> Scaling:
+    """The same tasks by one worker and by two, in turns; the quickest of each.
+
+    Args:
+        kind: who computes.
+        count: how many tasks.
+        repeats: how often.
+        is_waiting: tasks wait in place of computing: what the engine costs two workers that have a core each,
+            on a machine that is too busy to give them one.
+    """
     walls: dict[int, list[float]] = {1: [], 2: []}
     busy: dict[int, list[float]] = {1: [], 2: []}
     for repeat in range(repeats):
         for workers in (1, 2):
             place = {"workers": workers} if kind == "processes" else {"cluster": f"local:{workers}"}
             with _open(place) as engine:
-                _compute(engine, [10**6 + number for number in range(2 * workers)], 1)
+                _compute(engine, [10**6 + number for number in range(2 * workers)], is_waiting=is_waiting)
                 start = time.monotonic()
-                outcomes = _compute(engine, [repeat * count + number for number in range(count)], rounds)
+                numbers = [repeat * count + number for number in range(count)]
+                outcomes = _compute(engine, numbers, is_waiting=is_waiting)
                 walls[workers].append(time.monotonic() - start)
             busy[workers].append(sum(outcome.check()["processor_seconds"] for outcome in outcomes))
     return Scaling(min(walls[1]), min(walls[2]), min(busy[1]), min(busy[2]))
 
 
-def _compute(engine: Engine, numbers: Sequence[int], rounds: int) -> list[Any]:
-    tasks: list[Task] = [make_task(compute_for_a_while, number=number, rounds=rounds) for number in numbers]
-    return engine.compute_all(tasks)
+def _compute(engine: Engine, numbers: Sequence[int], *, is_waiting: bool) -> list[Outcome]:
+    if is_waiting:
+        return engine.compute_all([make_task(wait_for_a_while, number=x, seconds=0.5) for x in numbers])
+    return engine.compute_all([make_task(compute_for_a_while, number=x, rounds=1500) for x in numbers])
 
 
 @contextmanager
@@ -122,7 +133,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--only", choices=("cost", "scaling", "builds"))
+    parser.add_argument("--only", choices=("cost", "scaling", "waiting", "builds"))
     parser.add_argument("--place", choices=tuple(PLACES), action="append")
     options = parser.parse_args()
     os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
@@ -134,12 +145,14 @@ def main() -> None:
         if options.only in {None, "cost"}:
             cost = measure_cost(PLACES[kind], options.tasks)
             print(f"{kind}: {cost:.2f} ms of CPU time for each of {options.tasks} small tasks", flush=True)
-        if options.only in {None, "scaling"}:
-            scaling = measure_scaling(kind, count=24, rounds=1500, repeats=options.repeats)
+        for is_waiting in [
+            word == "waiting" for word in ("scaling", "waiting") if options.only in {None, word}
+        ]:
+            scaling = measure_scaling(kind, 24, options.repeats, is_waiting=is_waiting)
             print(
                 f"{kind}: {scaling.one:.1f} s by one worker, {scaling.two:.1f} s by two: efficiency "
-                f"{scaling.efficiency:.2f}; CPU time of the tasks {scaling.busy_one:.1f} and "
-                f"{scaling.busy_two:.1f} s; load {os.getloadavg()[0]:.1f}",
+                f"{scaling.efficiency:.2f} of tasks that {'wait' if is_waiting else 'compute'}; their time "
+                f"{scaling.busy_one:.1f} and {scaling.busy_two:.1f} s; load {os.getloadavg()[0]:.1f}",
                 flush=True,
             )
     if options.only in {None, "builds"}:

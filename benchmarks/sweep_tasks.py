@@ -8,7 +8,7 @@ import numpy as np
 from edgewright.tasks.job import Job
 from edgewright.tasks.task import register_task
 
-__all__ = ["compute_for_a_while", "do_nothing"]
+__all__ = ["compute_for_a_while", "do_nothing", "wait_for_a_while"]
 
 
 @register_task(version=1)
@@ -26,3 +26,10 @@ def compute_for_a_while(job: Job) -> dict[str, Any]:
     for _ in range(job.inputs["rounds"]):
         product = np.tanh(product @ matrix / 14)
     return {"sum": float(product.sum()), "processor_seconds": time.process_time() - start}
+
+
+@register_task(version=1)
+def wait_for_a_while(job: Job) -> dict[str, Any]:
+    """Work that is done elsewhere, so to speak: it takes its time whatever else this machine does."""
+    time.sleep(job.inputs["seconds"])
+    return {"number": job.inputs["number"], "processor_seconds": job.inputs["seconds"]}
