@@ -91,7 +91,9 @@ class CenternetPostprocessing(PostprocessingPlugin):
 
 def find_maps(outputs: Sequence[Array], classes: int) -> tuple[Array, Array, Array]:
     """Scores of classes, sizes and offsets, [channels, height, width]: found by their channels, in order."""
-    maps = [_put_channels_first(output, {classes, 2}) for output in outputs if output.ndim >= 3]
+    maps = [
+        _put_channels_first(output, {classes, 2}) for output in outputs if output.ndim >= 3 and output.size
+    ]
     heats = [each for each in maps if each.shape[0] == classes]
     pairs = [each for each in maps if each.shape[0] == 2 and each is not (heats[0] if heats else None)]
     if not heats or len(pairs) < 2:

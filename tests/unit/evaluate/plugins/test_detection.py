@@ -51,6 +51,10 @@ def test_low_scores_and_padding_rows_are_left_out(compute):
     ]
 
 
+def test_no_detections_are_an_answer_too(compute):
+    assert _detect(compute, np.zeros((0, 4)), (), ()) == []
+
+
 def test_masks_fill_their_boxes(compute):
     masks = np.zeros((1, 2, 4, 4), np.float32)
     masks[0, 1] = 1
