@@ -37,7 +37,7 @@ def page(browser, tmp_path):
     path.write_bytes(b"".join(render_sweep(SweepRecord(mark_best(rows), (), ""))))
     opened = browser.new_page()
     problems = []
-    opened.on("pageerror", problems.append)
+    opened.on("pageerror", lambda problem: problems.append(str(problem)))
     opened.on("dialog", lambda dialog: problems.append(dialog.message))
     opened.goto(path.as_uri())
     yield opened
