@@ -26,11 +26,12 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(PY) examples/demo.py
 
-# The demo, a second build and what changed between the two, a sweep, then every tutorial of the guide as it is printed.
+# The demo, a second build and what changed between the two, a check, a sweep, then every tutorial of the guide.
 demo-full: demo
 	.venv/bin/edgewright build examples/models/mnist_cntk.onnx --data examples/data/digits.npz --target SM8650 \
 		--precision w8a16 -o output/demo/mnist_w8a16
 	.venv/bin/edgewright compare-builds output/demo/mnist output/demo/mnist_w8a16 -o output/demo/compared_builds.html
+	.venv/bin/edgewright check examples/models/mnist_cntk.onnx --data examples/data/digits.npz --target SM8650
 	.venv/bin/edgewright sweep examples/models/mnist_cntk.onnx --data examples/data/digits.npz --targets SM8650 v73 \
 		--precisions w8a8 w8a16 -o output/demo/sweep
 	$(EXTRAS)

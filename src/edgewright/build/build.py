@@ -56,10 +56,10 @@ from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.plain import to_json
 from edgewright.build.plan import SampleCounts
 from edgewright.build.preflight import PreflightResult, as_finding, run_preflight, sort_problems
-from edgewright.build.records import BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
+from edgewright.build.records import RECORD, REPORT, BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
 from edgewright.build.settle import Settler
-from edgewright.build.shared_build import RECORD, identify_work, take_shared_build
+from edgewright.build.shared_build import identify_work, take_shared_build
 from edgewright.build.stages import (
     NATIVE,
     SIMULATION,
@@ -97,7 +97,6 @@ log = logging.getLogger(__name__)
 
 # Draws the page of a record and the graph that was built; handed in, for reports are above this layer.
 Render = Callable[[BuildRecord, Graph], Iterable[bytes]]
-REPORT = "report.html"
 
 
 def build_model(request: BuildRequest, render: Render) -> BuildRecord:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from edgewright.build.ledger import take_fingerprint
 from edgewright.build.plain import from_plain
-from edgewright.build.records import BuildRecord
+from edgewright.build.records import RECORD, BuildRecord
 from edgewright.build.request import BuildRequest
 from edgewright.core.folder_lock import wait_for_same_work
 
-RECORD = "report.json"
 # What no build is.
 UNKNOWN = "unknown"
 

@@ -46,7 +46,9 @@ COMMANDS: dict[str, Command] = {
         "rank all quantization options of a model, or evaluate a configuration",
     ),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
-    "check": Command("edgewright.tools.check_command", "say whether a context binary suits a chip"),
+    "check": Command(
+        "edgewright.tools.check_command", "say what keeps a model from the HTP, or from being fast there"
+    ),
     "export-ep-context": Command(
         "edgewright.tools.export_ep_context_command", "wrap a context binary in an ONNX file"
     ),

@@ -12,9 +12,11 @@ from typing import Any
 
 from edgewright.core.errors import BadInput, EnvironmentProblem, UsageError, shown
 from edgewright.core.files import check_target, write_folder, write_whole
+from edgewright.view.build_folders import is_build_folder
 from edgewright.view.compare_graphs import compare_views
 from edgewright.view.compare_outputs import OutputFolders, compare_outputs
 from edgewright.view.document import Document, make_document
+from edgewright.view.measured import open_measured
 from edgewright.view.model_explorer import FOLDER, describe_files
 from edgewright.view.open_view import open_view
 from edgewright.view.page import summarise_all, write_page
@@ -60,6 +62,8 @@ def view(
     *models: Any,
     diff: bool = False,
     outputs: OutputFolders | tuple[Path | str, Path | str] | None = None,
+    profile: Path | str | None = None,
+    data: Any = None,
     export: Path | str | None = None,
     open_browser: bool = True,
 ) -> "Viewer | Path":
@@ -71,6 +75,8 @@ def view(
         diff: shows two models side by side, with nodes matched by names of the source.
         outputs: a folder of golden tensors and one of a run; nodes are coloured by how far the second is
             from the first (SQNR; another verifier by ``edgewright view --verifier``).
+        profile: a log of qnn-net-run with times of ops; nodes are coloured by them.
+        data: samples, in any form that ``debug`` takes; the panel shows how results of nodes are distributed.
         export: a file to write instead of a server: one page (.html) that needs no network, or a
             folder named model-explorer, which gets the JSON graphs and node data of that viewer.
         open_browser: whether a browser is opened at the page.
@@ -84,7 +90,8 @@ def view(
         check_target(export)
     if isinstance(outputs, tuple):
         outputs = OutputFolders(Path(outputs[0]), Path(outputs[1]))
-    views = prepare_views([open_view(model) for model in models], is_diff=diff, outputs=outputs)
+    opened = [open_measured(model, profile=profile, data=data) for model in models]
+    views = prepare_views(opened, is_diff=diff, outputs=outputs)
     if export is None:
         return start_viewer(hold_open(views.models), views.comparison, open_browser=open_browser)
     export_page(views, Path(export))
@@ -122,13 +129,20 @@ def list_folder(folder: Path) -> Openers:
     """The files of a folder that look like models; each is opened when somebody chooses it."""
     if not folder.is_dir():
         raise BadInput(f"there is no folder '{shown(folder)}'", do="name a folder with models")
-    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in _SUFFIXES and path.is_file())
+    paths = sorted(path for path in folder.iterdir() if _is_model(path))
     if not paths:
         raise BadInput(
             f"'{shown(folder)}' holds no model, expected a _net.json, DLC or source model",
             do="name the folder that a converter wrote to, or show one file with edgewright view FILE",
         )
     return _name_apart([(path.name, partial(open_view, path)) for path in paths])
+
+
+def _is_model(path: Path) -> bool:
+    """Whether a file or folder is clearly a model."""
+    if path.is_dir():
+        return is_build_folder(path) or (path / "saved_model.pb").is_file()
+    return path.suffix.lower() in _SUFFIXES and path.is_file()
 
 
 def _return_model(model: ViewModel) -> ViewModel:
