@@ -64,10 +64,10 @@ class BoxOverlap(MeanMeasure):
                 f"a label has {right.size} numbers, the output {list(answer.result.shape)}",
                 do="give the four numbers of each box, in the output's order",
             )
-        found, right = (
+        boxes, right = (
             np.nan_to_num(np.asarray(a, np.float64).reshape(-1, 4)) for a in (answer.result, right)
         )
-        overlaps = compute_overlaps(place_corners(found, self._form), place_corners(right, self._form))
+        overlaps = compute_overlaps(place_corners(boxes, self._form), place_corners(right, self._form))
         return float(overlaps.sum()), float(len(overlaps))
 
     def find_misfit(self, shapes: Mapping[str, Sequence[int]], output: str) -> str:
