@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.debugger_cost --models DIR --data DIR``: oneshot compares all layers of one run;
 cumulative adds a pass with golden inputs and a run of what follows each partition. The guide's way makes a
-model for each layer: the time of one of them is the difference of a run over two layers and one over one.
+model for each layer: one in the middle is timed, and multiplied.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from benchmarks.data import Material
 from benchmarks.debugger import CALIBRATING, list_kinds, open_graphs
 from benchmarks.models import EXAMPLES
 from benchmarks.peers import Feed
-from edgewright.analyse.comparison_points import ComparisonPoint, align_layout, list_comparison_points
+from edgewright.analyse.comparison_points import align_layout, list_comparison_points
 from edgewright.analyse.isolated_layers import IsolatedLayers, as_stored, cut_suffix
 from edgewright.analyse.layers import ValueRunner
 from edgewright.analyse.noise import Noise
@@ -80,67 +80,74 @@ def measure_cost(source: Graph, quantized: Graph, feeds: Sequence[Feed], suffix_
     for feed in feeds:
         plain(feed)
     single = clock.lap()
-    points = list_comparison_points(source, quantized)
-    golden = _compare_oneshot(source, quantized, points, feeds)
-    oneshot = clock.lap()
-    partitions = _run_golden(quantized, points, golden)
-    golden_pass = clock.lap()
-    part, shares = golden[:suffix_feeds], []
-    for point in partitions:
-        suffix = cut_suffix(quantized, point.nodes[0], golden[0])
-        _run_suffix(suffix, part)
-        shares.append(len(suffix) / len(quantized))
-    suffixes = clock.lap() * len(feeds) / len(part)
+    sweep = _Sweep(source, quantized, clock)
+    golden = [sweep.add(feed) for feed in feeds[:suffix_feeds]]
+    for feed in feeds[suffix_feeds:]:
+        sweep.add(feed)
+    suffixes, shares = 0.0, []
+    for point in sweep.points:
+        if point.value in sweep.partitions:
+            suffix = cut_suffix(quantized, point.nodes[0], golden[0])
+            suffixes += _run_suffix(suffix, golden, clock) * len(feeds)
+            shares.append(len(suffix) / len(quantized))
     return Cost(
-        *(len(points), oneshot / single, golden_pass / single, len(partitions)),
+        *(len(sweep.points), sweep.oneshot / single, sweep.golden / single, len(sweep.partitions)),
         *(suffixes / single, float(np.mean(shares)), time.perf_counter() - began),
     )
 
 
-def _compare_oneshot(
-    source: Graph, quantized: Graph, points: Sequence[ComparisonPoint], feeds: Sequence[Feed]
-) -> list[dict[str, Array]]:
-    """The distance of each layer; returns the values of the float model, in the quantized one's axes."""
-    values = [point.value for point in points]
-    runs = [ValueRunner(source, CpuBackend(), values), ValueRunner(quantized, HtpSimBackend(), values)]
-    noises, golden = {value: Noise() for value in values}, []
-    for feed in feeds:
-        reference, result = (run(feed) for run in runs)
-        shaped = {value: align_layout(reference[value], result[value].shape) for value in values}
-        for value, noise in noises.items():
-            noise.add(shaped[value], result[value])
-        golden.append({**shaped, **feed})
-    return golden
+class _Sweep:
+    """One sample after the other: all layers of one run, then each of them with golden inputs."""
+
+    def __init__(self, source: Graph, quantized: Graph, clock: _Clock) -> None:
+        self.points = list_comparison_points(source, quantized)
+        values = [point.value for point in self.points]
+        self._clock, self.oneshot, self.golden = clock, 0.0, 0.0
+        clock.lap()
+        self._runs = [
+            ValueRunner(source, CpuBackend(), values),
+            ValueRunner(quantized, HtpSimBackend(), values),
+        ]
+        self._noises = {value: Noise() for value in values}
+        self.oneshot += clock.lap()
+        self._alone = IsolatedLayers(quantized, [*values, *quantized.inputs])
+        for point in self.points:
+            self._alone.add(point)
+        self._run_alone = self._alone.open(HtpSimBackend().prepare)
+        self.golden += clock.lap()
+        # Values of layers that are not exactly as the float model has them.
+        self.partitions: set[str] = set()
+
+    def add(self, feed: Feed) -> dict[str, Array]:
+        """Measures a sample; returns what the float model has for it, in the quantized one's axes."""
+        self._clock.lap()
+        reference, result = (run(feed) for run in self._runs)
+        golden = {value: align_layout(reference[value], result[value].shape) for value in self._noises}
+        for value, noise in self._noises.items():
+            noise.add(golden[value], result[value])
+        self.oneshot += self._clock.lap()
+        known = {**golden, **feed}
+        for value, made in self._run_alone(known).items():
+            if value not in self.partitions and not np.array_equal(golden[value], made):
+                self.partitions.add(value)
+        self.golden += self._clock.lap()
+        return known
 
 
-def _run_golden(
-    quantized: Graph, points: Sequence[ComparisonPoint], golden: Sequence[Mapping[str, Array]]
-) -> list[ComparisonPoint]:
-    """Each layer with golden inputs, all in one graph; returns those that differ: the partitions."""
-    layers = IsolatedLayers(quantized, list(golden[0]))
-    alone = [point for point in points if layers.add(point)]
-    results = layers.run(HtpSimBackend().prepare, golden)
-    return [
-        point
-        for point in alone
-        if any(
-            not np.array_equal(sample[point.value].reshape(-1), result[point.value].reshape(-1))
-            for sample, result in zip(golden, results, strict=True)
-        )
-    ]
-
-
-def _run_suffix(suffix: Graph, golden: Sequence[Mapping[str, Array]]) -> None:
+def _run_suffix(suffix: Graph, golden: Sequence[Mapping[str, Array]], clock: _Clock) -> float:
+    """The time of one sample."""
     if any(value not in golden[0] for value in suffix.inputs):
-        return
+        return 0.0
     surface, session = Surface(suffix), HtpSimBackend().prepare(suffix, RunOptions())
-    for sample in golden:
-        feed = {value: as_stored(suffix, value, sample[value]) for value in suffix.inputs}
+    feeds = [{value: as_stored(suffix, value, sample[value]) for value in suffix.inputs} for sample in golden]
+    clock.lap()
+    for feed in feeds:
         surface.decode_outputs(session.run(surface.encode_inputs(feed)))
+    return clock.lap() / len(feeds)
 
 
-def _time_layer_models(model: Path, feed: Feed, layers: Sequence[str], runtime: str, folder: Path) -> float:
-    """Seconds of the guide's way for these layers and what is done once."""
+def _time_layer_model(model: Path, feed: Feed, layer: str, runtime: str, folder: Path) -> float:
+    """Seconds from a layer's model that was cut out to its outputs that were compared."""
     words = ["-f", "onnx", "-m", str(model), "-r", runtime, "--default_verifier", "sqnr"]
     files = []
     for name, array in feed.items():
@@ -151,12 +158,13 @@ def _time_layer_models(model: Path, feed: Feed, layers: Sequence[str], runtime: 
     (folder / "list.txt").write_text(" ".join(files) + "\n")
     words += ["-l", str(folder / "list.txt"), "-w", str(folder / "work"), "--offline_prepare"]
     words += ["--debugging_algorithm", "layerwise", "--model_per_layer"]
-    began = time.perf_counter()
     with contextlib.redirect_stdout(io.StringIO()) as text:
-        code = run_debugger([*words, "--start_layer", layers[0], "--end_layer", layers[-1]])
+        code = run_debugger([*words, "--start_layer", layer, "--end_layer", layer])
     if code or "err_" in text.getvalue():
-        raise RuntimeError(f"the guide's way fails on {layers}: {text.getvalue()[-2000:]}")
-    return time.perf_counter() - began
+        raise RuntimeError(f"the guide's way fails on {layer}: {text.getvalue()[-2000:]}")
+    (first,) = (folder / "work").glob("layerwise_snooping/latest/inference_engine/*/extracted_model.onnx")
+    times = [file.stat().st_mtime for file in first.parent.rglob("*") if file.is_file()]
+    return max(times) - min(times)
 
 
 def _measure(kind: Kind, path: Path, options: argparse.Namespace) -> str:
@@ -171,13 +179,9 @@ def _measure(kind: Kind, path: Path, options: argparse.Namespace) -> str:
         if not options.runtime:
             return f"{row} | | "
         points = list_comparison_points(source, quantized)
-        middle = len(points) // 2
-        names = [quantized.source_names.get(p.value, p.value) for p in points[middle : middle + 2]]
-        seconds = [
-            _time_layer_models(folder / "model.onnx", inputs[0], chosen, options.runtime, folder)
-            for chosen in (names[:1], names)
-        ]
-        one = seconds[1] - seconds[0]
+        middle = points[len(points) // 2].value
+        layer = quantized.source_names.get(middle, middle)
+        one = _time_layer_model(folder / "model.onnx", inputs[0], layer, options.runtime, folder)
         return f"{row} | {one:.1f} | {one * cost.layers / 60:.0f}"
 
 
