@@ -149,12 +149,12 @@ def _run_suffix(suffix: Graph, golden: Sequence[Mapping[str, Array]], clock: _Cl
 def _time_layer_model(model: Path, feed: Feed, layer: str, runtime: str, folder: Path) -> float:
     """Seconds from a layer's model that was cut out to its outputs that were compared."""
     words = ["-f", "onnx", "-m", str(model), "-r", runtime, "--default_verifier", "sqnr"]
-    files = []
+    files: list[str] = []
     for name, array in feed.items():
         file = folder / f"{len(files)}.raw"
-        array.tofile(file)
+        array.astype(np.float32).tofile(file)
         files.append(str(file))
-        words += ["-i", name, ",".join(map(str, array.shape)), str(file), str(array.dtype)]
+        words += ["-i", name, ",".join(map(str, array.shape)), str(file)]
     (folder / "list.txt").write_text(" ".join(files) + "\n")
     words += ["-l", str(folder / "list.txt"), "-w", str(folder / "work"), "--offline_prepare"]
     words += ["--debugging_algorithm", "layerwise", "--model_per_layer"]

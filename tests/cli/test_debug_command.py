@@ -93,3 +93,38 @@ def test_json_has_all_layers(here, capsys):
     assert main(["debug", "m.onnx", "--data", "samples.npz", "--act_quantizer", "tf", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert len(record["layers"]) == 5
+
+
+@pytest.mark.parametrize("file", ["m.dlc", "m.cpp"])
+def test_an_encoding_that_was_spoiled_in_a_file_is_named_as_in_the_source(here, file, capsys):
+    spoil(here, "/sum", 10 ** (2 / 20))
+    ew.quantize("m.onnx", "samples.npz", act_quantizer="tf", overrides="spoiled.json").save(file)
+    quantized = "m_net.json" if file == "m.cpp" else file
+    assert main(["debug", "m.onnx", "--data", "samples.npz", "--quantized", quantized, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert [layer["source"] for layer in record["layers"]] == [
+        "/r1/out",
+        "/c2/out",
+        "/sum",
+        "pooled",
+        "scores",
+    ]
+    assert record["odd"][0]["layer"] == "/sum"
+
+
+def test_more_bits_are_measured_in_a_quantized_file_too(here):
+    spoil(here, "/sum", 6.0)
+    ew.quantize("m.onnx", "samples.npz", act_quantizer="tf", overrides="spoiled.json").save("m.dlc")
+    result = ew.debug("m.onnx", "samples.npz", quantized="m.dlc")
+    wider = [remedy for remedy in result.remedies if '"bitwidth": 16' in remedy.do]
+    assert wider
+    assert all(remedy.after_db is not None for remedy in wider)
+    assert max(remedy.after_db - remedy.before_db for remedy in wider) > 3
+
+
+def test_weights_of_four_bits_gain_by_eight_in_a_quantized_file(here):
+    ew.quantize("m.onnx", "samples.npz", act_quantizer="tf", weight_bw=4).save("m.dlc")
+    result = ew.debug("m.onnx", "samples.npz", quantized="m.dlc")
+    wider = [remedy for remedy in result.remedies if '"bitwidth": 8' in remedy.do]
+    assert wider
+    assert all(remedy.after_db > remedy.before_db for remedy in wider)

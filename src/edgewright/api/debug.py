@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from edgewright.abi.libraries import find_libraries
+from edgewright.analyse.aligned_names import align_names
 from edgewright.analyse.backend_differences import BackendComparison, compare_backends
 from edgewright.analyse.diagnosis import Diagnosis, Feeds, diagnose_model
 from edgewright.artifacts.encodings import EncodingsSource, load_encodings
@@ -68,7 +69,7 @@ def debug(  # noqa: PLR0913 - every one is a choice of its own, and all are give
         raise UsageError("there are no samples to look at, expected at least one")
     request = None if quantized is not None else _make_request(precision, act_quantizer, overrides)
     if quantized is not None:
-        made = open_any_model(quantized)
+        made = Model.of(align_names(graph, open_any_model(quantized).fixed_graph()))
     else:
         assert request is not None
         made = quantize_model(source, request, feeds, CpuExecutor())
