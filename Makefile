@@ -13,7 +13,7 @@ PYTEST = $(PY) -m pytest -n $(JOBS)
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds lint api docs format clean
+.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-aimet lint api docs format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -26,11 +26,12 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(PY) examples/demo.py
 
-# The demo, a second build and what changed between the two, a sweep, then every tutorial of the guide as it is printed.
+# The demo, a second build and what changed between the two, a check, a sweep, then every tutorial of the guide.
 demo-full: demo
 	.venv/bin/edgewright build examples/models/mnist_cntk.onnx --data examples/data/digits.npz --target SM8650 \
 		--precision w8a16 -o output/demo/mnist_w8a16
 	.venv/bin/edgewright compare-builds output/demo/mnist output/demo/mnist_w8a16 -o output/demo/compared_builds.html
+	.venv/bin/edgewright check examples/models/mnist_cntk.onnx --data examples/data/digits.npz --target SM8650
 	.venv/bin/edgewright sweep examples/models/mnist_cntk.onnx --data examples/data/digits.npz --targets SM8650 v73 \
 		--precisions w8a8 w8a16 -o output/demo/sweep
 	$(EXTRAS)
@@ -72,6 +73,10 @@ bench-accuracy: $(READY)
 # Writes docs/builds.md: verdicts against samples that no build has seen, times against their estimates.
 bench-builds: $(READY)
 	$(PY) -m benchmarks.builds $(ARGS)
+
+# Whether AIMET (AIMET_ENV_PYTHON, or this environment) loads our encodings, strictly.
+bench-aimet: $(READY)
+	$(PY) -m benchmarks.aimet_encodings $(ARGS)
 
 lint: $(READY)
 	$(PY) -m ruff check $(CODE)

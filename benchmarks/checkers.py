@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.checkers --models DIR --data DIR``: every model is quantized to 8 bits; encodings of
 some activations and weights at random places are made too wide, too narrow or moved; the checker is asked for
-them. Precision and recall count tensors (layers of one encoding once); the last columns are the worst output
-against the float model with the encodings before they were spoiled, with the spoiled and with the repaired
-ones.
+them. Precision: the share of named tensors whose encoding was spoiled; recall: the share of spoiled encodings
+(of one tensor, or of several that share it) that are named. The last columns are the worst output against the
+float model with the encodings before they were spoiled, with the spoiled and with the repaired ones.
 """
 
 import argparse
@@ -40,10 +40,11 @@ SPOILS = ("wide", "narrow", "moved")
 
 @dataclass(frozen=True)
 class Trial:
-    """One model: tensors that were spoiled, named, and named rightly; decibels of its worst output."""
+    """One model: encodings that were spoiled and met, tensors that were named and rightly so, decibels."""
 
     model: str
     spoiled: int
+    met: int
     named: int
     right: int
     clean_db: float
@@ -52,7 +53,7 @@ class Trial:
 
     def __str__(self) -> str:
         precision = self.right / self.named if self.named else 1.0
-        recall = self.right / self.spoiled if self.spoiled else 1.0
+        recall = self.met / self.spoiled if self.spoiled else 1.0
         figures = f"{precision:.2f} | {recall:.2f} | {self.clean_db:.1f} | {self.spoiled_db:.1f}"
         return f"| {self.model} | {self.spoiled} | {figures} | {self.repaired_db:.1f} |"
 
@@ -65,36 +66,37 @@ def measure(task: Task, path: Path, folders: tuple[Path, ...]) -> Trial:
         onnx.save(prepared(task, path, feeds[0]), file)
         source = ew.convert(file)
         clean = ew.quantize(source, feeds, act_quantizer="tf")
-    spoiled, names = spoil_model(clean.fixed_graph(), random.Random(task.name))
+    spoiled, groups = spoil_model(clean.fixed_graph(), random.Random(task.name))
     check, repaired = check_encodings(source, Model.of(spoiled), feeds)
-    found = {(entry.layer, entry.is_weight) for entry in check.odd}
+    named = {entry.tensor for entry in check.odd}
+    met = sum(not named.isdisjoint(group) for group in groups)
     return Trial(
-        *(task.name, len(names), len(found), len(found & names)),
+        *(task.name, len(groups), met, len(named), len(named & set().union(*groups))),
         measure_outputs(source, clean, feeds),
         check.output_db,
         measure_outputs(source, repaired, feeds),
     )
 
 
-def spoil_model(graph: Graph, choice: random.Random) -> tuple[Graph, set[tuple[str, bool]]]:
-    """A copy with spoiled encodings, and which they are: the layer, and whether its weights are."""
-    twin, names = graph.copy(), set[tuple[str, bool]]()
+def spoil_model(graph: Graph, choice: random.Random) -> tuple[Graph, list[set[str]]]:
+    """A copy with spoiled encodings, and the tensors that have each of them."""
+    twin, groups = graph.copy(), list[set[str]]()
     values = [point.value for point in list_layers(graph) if _is_spoilable(graph, point.value)]
     for value in choice.sample(values, min(ACTIVATIONS, -(-len(values) // 3))):
         # What shares an encoding with one that was spoiled before is spoiled already.
         if twin.types[value] == graph.types[value]:
             _spoil_range(twin, graph, value, choice)
-            names.add((graph.source_names.get(value, value), False))
+            groups.append(set(list_shared_values(graph, value)))
     weights = [
-        (node.inputs[place], node.outputs[0])
+        node.inputs[place]
         for node in graph.nodes
         for place in find_roles(graph, node).weights
         if graph.types[node.inputs[place]].encoding is not None
     ]
-    for value, layer in choice.sample(weights, min(WEIGHTS, -(-len(weights) // 3))):
+    for value in choice.sample(weights, min(WEIGHTS, -(-len(weights) // 3))):
         _spoil_weights(twin, value)
-        names.add((graph.source_names.get(layer, layer), True))
-    return twin, names
+        groups.append({value})
+    return twin, groups
 
 
 def _is_spoilable(graph: Graph, value: str) -> bool:

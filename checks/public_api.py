@@ -33,6 +33,9 @@ def _list_names(stub: ast.Module) -> Iterator[tuple[str, Path]]:
 
 
 def _describe(public: str, name: str, path: Path) -> Iterator[str]:
+    if not path.is_file():
+        yield from _describe_module(public, path.with_suffix("") / f"{name}.py")
+        return
     for node in ast.parse(path.read_text("utf-8")).body:
         match node:
             case ast.FunctionDef(name=defined) if defined == name:
@@ -43,6 +46,13 @@ def _describe(public: str, name: str, path: Path) -> Iterator[str]:
                 yield from _members(public, node)
                 return
     sys.exit(f"public api: {public} is not defined in {path}")
+
+
+def _describe_module(public: str, path: Path) -> Iterator[str]:
+    """The functions of a module that is a public name itself."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            yield f"{public}.{node.name}{_signature(node)}"
 
 
 def _members(name: str, node: ast.ClassDef) -> Iterator[str]:

@@ -209,6 +209,13 @@ def api_page() -> str:
 
 
 def _describe(item: Any) -> str:
+    if inspect.ismodule(item):
+        functions = [
+            part
+            for _, part in inspect.getmembers(item, inspect.isfunction)
+            if part.__module__ == item.__name__
+        ]
+        return "\n\n".join([inspect.getdoc(item) or "", *map(_describe, functions)])
     definition = _definition(item)
     if isinstance(definition, ast.FunctionDef):
         return f"```python\n{_signature(definition)}\n```\n\n{inspect.getdoc(item)}"

@@ -101,6 +101,7 @@ def readers_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ew.quantize(folder / "model.onnx", digits[:10], act_quantizer="tf").save(folder / "model.dlc")
     write_checkpoint(folder / "phi")
     np.save(folder / "book.npy", np.random.default_rng(0).integers(0, 96, 2000))
+    np.save(folder / "judge.npy", np.random.default_rng(1).integers(0, 96, 2000))
     return folder
 
 

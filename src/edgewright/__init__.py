@@ -22,7 +22,9 @@ def __getattr__(name: str) -> Any:
     """Loads a public name when it is first used: importing the package must stay cheap."""
     if name not in _HOMES:
         raise AttributeError(f"module 'edgewright' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    home = importlib.import_module(_HOMES[name])
+    # `llm` is a module, which its package does not know before it is imported.
+    return getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{_HOMES[name]}.{name}")
 
 
 def __dir__() -> list[str]:

@@ -1,15 +1,19 @@
 """The public names and where each lives: the one list, for editors, type checkers and ``__init__.py``."""
 
+from edgewright.analyse.checked_model import CheckedModel as CheckedModel
 from edgewright.analyse.compare_models import OutputDifference as OutputDifference
 from edgewright.analyse.compare_models import compare as compare
 from edgewright.analyse.diagnosis import Diagnosis as Diagnosis
+from edgewright.api import llm as llm
 from edgewright.api.build import build as build
+from edgewright.api.check import check as check
 from edgewright.api.compile import compile as compile  # noqa: A004 - as in torch.compile
 from edgewright.api.convert import convert as convert
 from edgewright.api.debug import debug as debug
 from edgewright.api.evaluate import evaluate as evaluate
 from edgewright.api.quantize import quantize as quantize
 from edgewright.api.sweep import sweep as sweep
+from edgewright.artifacts.encodings.fit import fit_encodings as fit_encodings
 from edgewright.build.compare_builds import BuildComparison as BuildComparison
 from edgewright.build.compare_builds import compare_builds as compare_builds
 from edgewright.build.records import BuildRecord as BuildRecord

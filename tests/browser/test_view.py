@@ -438,3 +438,25 @@ def test_the_values_of_results_are_drawn_where_samples_are_given(files, open_vie
     page.locator("#panel button", has_text="Values").first.click()
     page.locator("#panel svg").first.wait_for()
     assert "mean, deviation" in read_panel(page)
+
+
+@pytest.mark.parametrize(
+    "suffix", [".onnx", ".tflite", ".pb", ".dlc", ".json", ".bin", ".encodings", ".pt2", ".so"]
+)
+def test_a_file_that_is_not_what_it_says_is_refused_and_the_page_stays_usable(
+    files, open_view, tmp_path, suffix
+):
+    page = open_view(files / "small.onnx")
+    whole = (files / "small.dlc").read_bytes()
+    for number, content in enumerate(
+        (b"\x00<script>window.attacked=1</script>" * 99, whole[:-400], b"[" * 9999)
+    ):
+        (tmp_path / f"<img src=x>{number}{suffix}").write_bytes(content)
+        page.locator("#file").set_input_files(tmp_path / f"<img src=x>{number}{suffix}")
+        page.locator("#problem p").wait_for()
+        assert len(page.locator("#problem p").inner_text()) > 10
+        page.locator("#problem button").click()
+    assert page.evaluate("() => window.attacked") is None
+    search(page, "Conv")
+    page.locator("#panel h2", has_text="Conv").wait_for()
+    assert [text for text in page.said if "status of 422" not in text] == []

@@ -153,3 +153,15 @@ def test_two_builds_do_not_write_one_folder(samples, tmp_path, capsys):
     assert "--precision w8a8" in words
     assert json.loads((out / "report.json").read_text())["precision"] == "w8a8"
     assert not (out / ".build.lock").exists()
+
+
+@pytest.mark.slow
+def test_the_same_build_started_twice_is_built_once(samples, tmp_path):
+    out = tmp_path / "out"
+    command = _command(samples, out, "--precision", "w8a8")
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    both = [subprocess.Popen(command, **streams) for _ in range(2)]
+    texts = [started.communicate(timeout=PATIENCE)[0] for started in both]
+    assert [started.returncode for started in both] == [0, 0], texts
+    assert sum("waiting for its result" in text for text in texts) == 1
+    assert not (out / ".build.lock").exists()

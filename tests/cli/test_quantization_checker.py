@@ -212,3 +212,17 @@ def test_mistakes_of_the_command_line_are_told(call, place):
     assert call(main, "--config_file", place / "bad.json").code == 3
     (place / "empty").mkdir()
     assert call(main, "--model", place / "empty").code == 3
+
+
+def test_an_encoding_is_repaired_by_whichever_name_it_was_given(call, place):
+    for name in ("ReLU32_Output_0", "Pooling66_Output_0"):
+        entry = {"bitwidth": 8, "min": 0.0, "max": 30000.0}
+        overrides = place / "wide.json"
+        overrides.write_text(json.dumps({"activation_encodings": {name: [entry]}, "param_encodings": {}}))
+        config = write_config(
+            place, QUANTIZATION_OVERRIDES=str(overrides), RUN_IN_REPAIR_MODE=1, QUANTIZATION_ALGORITHMS=[]
+        )
+        answer = call(main, "--config_file", config, "--json")
+        repair = json.loads(answer.out)["models"][0]["variants"][0]["repair"]
+        assert name in repair["actions"][0]
+        assert repair["after_db"] > repair["before_db"] + 10

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from edgewright.analyse.compare_models import compare
 from edgewright.analyse.encoding_repair import repair_graph
 from edgewright.analyse.encoding_rules import list_broken_rules
-from edgewright.analyse.odd_encodings import ODD_DB, Feeds, OddEncoding, find_odd_encodings
+from edgewright.analyse.fresh_encodings import Feeds
+from edgewright.analyse.odd_encodings import ODD_DB, OddEncoding, find_odd_encodings
 from edgewright.analyse.records import Finding
 from edgewright.model.model import Model
 
@@ -36,8 +37,7 @@ def check_encodings(
     feeds: Feeds,
     *,
     architecture: int | None = None,
-    scheme: str = "tf",
-    least: float = ODD_DB,
+    is_fresh: bool = False,
 ) -> tuple[EncodingCheck, Model]:
     """Looks at every encoding; the second result is the model with fresh ones for those that are odd.
 
@@ -46,16 +46,16 @@ def check_encodings(
         quantized: made from it, with any encodings.
         feeds: samples for the float model, which calibrate what encodings are compared with.
         architecture: of the chip, where rules depend on it.
-        scheme: how most ranges were likely chosen.
-        least: decibels that an encoding must cost to be called odd.
+        is_fresh: whether it was calibrated on these samples just now: then nothing can be odd.
     """
     before, after = source.fixed_graph(), quantized.fixed_graph()
-    odd = [e for e in find_odd_encodings(before, after, feeds, scheme) if e.excess_db >= least]
+    entries = () if is_fresh else find_odd_encodings(before, after, feeds)
+    odd = [entry for entry in entries if entry.excess_db >= ODD_DB]
     rules = list_broken_rules(after, architecture)
     output_db = measure_outputs(source, quantized, feeds)
     repaired, repaired_db = quantized, None
     if odd:
-        repaired = Model.of(repair_graph(before, after, odd, least))
+        repaired = Model.of(repair_graph(before, after, odd))
         repaired_db = measure_outputs(source, repaired, feeds)
         if repaired_db < output_db:
             # What is rounded worse in one place may make up for another: then nothing is gained.

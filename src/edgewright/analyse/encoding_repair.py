@@ -11,18 +11,17 @@ from edgewright.ir.graph import Graph
 from edgewright.quantize.encodings import Grid
 
 
-def repair_graph(source: Graph, quantized: Graph, odd: Iterable[OddEncoding], least: float = ODD_DB) -> Graph:
+def repair_graph(source: Graph, quantized: Graph, odd: Iterable[OddEncoding]) -> Graph:
     """A copy whose odd encodings are as a calibration on the same samples makes them.
 
     Args:
         source: the float graph, which has the weights that were rounded.
         quantized: with odd encodings.
         odd: what was found of it.
-        least: decibels; encodings that cost less stay.
     """
     graph = quantized.copy()
     for entry in odd:
-        if entry.excess_db < least:
+        if entry.excess_db < ODD_DB:
             continue
         if entry.is_weight:
             _round_weights(source, graph, entry.tensor)

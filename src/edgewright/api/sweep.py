@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from edgewright.api.sweep_task import build_combination
-from edgewright.build.build import RECORD, REPORT
 from edgewright.build.ledger import list_versions
+from edgewright.build.records import RECORD, REPORT
 from edgewright.build.sweep_plan import Combination, make_inputs, plan_sweep
 from edgewright.build.sweep_records import (
     SweepRecord,

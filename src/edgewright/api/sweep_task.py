@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from edgewright.api.build import run_build
-from edgewright.build.build import RECORD, REPORT
 from edgewright.build.ledger import list_versions
+from edgewright.build.records import RECORD, REPORT
 from edgewright.build.request import BuildRequest
 from edgewright.build.sweep_plan import locate_shared
 from edgewright.build.sweep_records import describe_build

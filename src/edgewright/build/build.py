@@ -5,7 +5,7 @@ import logging
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -16,6 +16,8 @@ from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
     AS_GIVEN,
     HALF,
+    MIXED,
+    PLAIN,
     CandidateResult,
     find_chosen,
     find_mixed_base,
@@ -24,7 +26,7 @@ from edgewright.build.candidates import (
     mark_chosen,
     search_precisions,
 )
-from edgewright.build.confirm import Compiled, confirm_candidate
+from edgewright.build.confirm import Compiled, Confirmation
 from edgewright.build.convert import (
     ConversionResult,
     convert_model,
@@ -54,8 +56,10 @@ from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.plain import to_json
 from edgewright.build.plan import SampleCounts
 from edgewright.build.preflight import PreflightResult, as_finding, run_preflight, sort_problems
-from edgewright.build.records import BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
+from edgewright.build.records import RECORD, REPORT, BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
+from edgewright.build.settle import Settler
+from edgewright.build.shared_build import identify_work, take_shared_build
 from edgewright.build.stages import (
     NATIVE,
     SIMULATION,
@@ -75,7 +79,7 @@ from edgewright.config.build import AUTO
 from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
-from edgewright.core.folder_lock import hold_folder, refuse_held_folder
+from edgewright.core.folder_lock import FolderHeld, hold_folder, is_folder_held
 from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
 from edgewright.evaluate.choose_metric import RIGHT
 from edgewright.evaluate.evaluator import Evaluator
@@ -93,16 +97,29 @@ log = logging.getLogger(__name__)
 
 # Draws the page of a record and the graph that was built; handed in, for reports are above this layer.
 Render = Callable[[BuildRecord, Graph], Iterable[bytes]]
-REPORT, RECORD = "report.html", "report.json"
 
 
 def build_model(request: BuildRequest, render: Render) -> BuildRecord:
-    """Builds everything in the folder of the request; the pre-flight's problems are one error."""
+    """Builds everything in the folder of the request; the pre-flight's problems are one error.
+
+    The result of the same build that another process has begun there is waited for, and shared.
+    """
     # At once, and not after the pre-flight.
-    refuse_held_folder(request.output)
+    if is_folder_held(request.output):
+        shared = take_shared_build(request)
+        if shared is not None:
+            return shared
     build = _Build(request, render)
-    with hold_folder(request.output, request.command):
-        return build.run()
+    fingerprint = take_fingerprint(request)
+    try:
+        with hold_folder(request.output, request.command, identify_work(request, fingerprint)):
+            return build.run(fingerprint)
+    except FolderHeld:
+        # Both began at the same moment.
+        shared = take_shared_build(request)
+        if shared is None:
+            raise
+        return shared
 
 
 class _Build:
@@ -120,9 +137,9 @@ class _Build:
         self._chip = find_htp_soc(request.target)
         self._left_out: list[LeftOut] = []
 
-    def run(self) -> BuildRecord:
+    def run(self, fingerprint: Mapping[str, str]) -> BuildRecord:
         """All stages, in order, in a folder that no one else writes."""
-        self._ledger, self._notes = Ledger.open(self._request, take_fingerprint(self._request))
+        self._ledger, self._notes = Ledger.open(self._request, fingerprint)
         self._staged = self._ledger.folder / "out"
         preflight = self._ledger.run_stage("preflight", Preflight, self._preflight)
         self._known = self._ledger.run_stage("convert", ConversionResult, self._convert)
@@ -134,10 +151,8 @@ class _Build:
             return self._finish(preflight)
 
     def _finish(self, preflight: Preflight) -> BuildRecord:
-        results, compiled = self._confirm(self._quantize())
-        chosen = find_chosen(results)
-        graph = load_stored_graph(self._locate_graph(chosen.candidate.name))
-        evaluation = self._judge(graph, compiled.backend)
+        results, compiled, evaluation = self._settle(self._quantize())
+        graph = load_stored_graph(self._locate_graph(find_chosen(results).candidate.name))
         analyse = partial(self._analyse, graph, results, compiled.backend, evaluation.loss)
         analysis = self._ledger.run_stage("analyse", AnalysisResult, analyse)
         record = self._record(preflight, results, graph, compiled, evaluation, analysis)
@@ -204,15 +219,24 @@ class _Build:
     def _chooser(self) -> Evaluator:
         return make_chooser(self._source, self._samples.choosing, self._known.metric, self._counter)
 
-    def _judge(self, graph: Graph, backend: str) -> EvaluationResult:
+    @cached_property
+    def _judging(self) -> Evaluator:
+        return Evaluator(self._source, self._samples.judging, self._known.metric, self._counter)
+
+    def _judge(self, confirmed: Confirmation, looks: int) -> EvaluationResult:
         """The verdict's figures, on samples that nothing was chosen by."""
+        stage = "evaluate" if looks == 1 else f"evaluate {confirmed.name}"
+
+        graph = load_stored_graph(self._locate_graph(confirmed.name))
+        if confirmed.is_overwritten:
+            self._compile(graph)
 
         def evaluate() -> EvaluationResult:
-            judge = Evaluator(self._source, self._samples.judging, self._known.metric, self._counter)
-            with self._counter.measure_stage("evaluate"):
-                return evaluate_candidate(judge, graph, backend, self._staged, self._budget)
+            backend = confirmed.compiled[0].backend if confirmed.compiled else SIMULATION
+            with self._counter.measure_stage(stage):
+                return evaluate_candidate(self._judging, graph, backend, self._staged, self._budget, looks)
 
-        return self._ledger.run_stage("evaluate", EvaluationResult, evaluate)
+        return self._ledger.run_stage(stage, EvaluationResult, evaluate)
 
     @cached_property
     def _candidates(self) -> CandidateBuilder:
@@ -262,26 +286,38 @@ class _Build:
         store_graph(with_steps(graph, graph.outputs), self._locate_graph(name))
         return result
 
-    def _confirm(self, results: list[CandidateResult]) -> tuple[tuple[CandidateResult, ...], CompileResult]:
-        """Compiles what was chosen, and the next wider candidate where that fails or loses too much."""
-        confirmed = confirm_candidate(
-            self._iterate_wider(results), self._request.limit, self._compile_candidate
-        )
-        self._notes += confirmed.notes
+    def _settle(
+        self, results: list[CandidateResult]
+    ) -> tuple[tuple[CandidateResult, ...], CompileResult, EvaluationResult]:
+        """Compiles and judges what was chosen, and wider candidates where that fails or loses too much."""
+        limit = None if self._samples.is_random else self._request.max_drop
+        settler = Settler(self._request.limit, limit, self._compile_candidate, self._judge, self._has_time)
+        settled = settler.settle(self._iterate_wider(results))
+        confirmed = settled.confirmed
+        self._notes += settled.notes
         self._refusal = confirmed.refusal
-        if confirmed.is_overwritten:
+        if settled.is_overwritten:
             self._compile(load_stored_graph(self._locate_graph(confirmed.name)))
         # What the compiler refuses has all files but the binary.
         refused = CompileResult(SIMULATION, list_artifacts(self._request, self._staged))
         compiled = confirmed.compiled[0] if confirmed.compiled else refused
-        return mark_chosen(results, confirmed.name), compiled
+        return mark_chosen(results, confirmed.name), compiled, settled.evaluation
+
+    def _has_time(self) -> bool:
+        """Whether another candidate can be built, compiled and judged."""
+        rates, samples = self._known.rates, len(self._samples.judging.selection)
+        return self._budget.seconds + rates.estimate_finish(samples) < self._budget.search_seconds
 
     def _iterate_wider(self, results: list[CandidateResult]) -> Iterator[str]:
         """The chosen candidate, wider ones, and then those that were not needed before."""
         limit = self._request.limit
         yield find_chosen(results).candidate.name
         yield from list_wider_candidates(results, limit)
+        base = find_mixed_base(results, limit)
         for skipped in [each for each in self._left_out if not each.is_for_time]:
+            if skipped.name == MIXED and base == PLAIN:
+                # It has fewer bits than what did not hold.
+                continue
             built = self._finish_candidate(skipped.name)
             self._left_out.remove(skipped)
             if isinstance(built, LeftOut):

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgewright.analyse.records import Layer
-from edgewright.build.build import RECORD
 from edgewright.build.plain import from_plain
-from edgewright.build.records import BuildRecord
+from edgewright.build.records import RECORD, BuildRecord
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.core.quantities import format_bytes

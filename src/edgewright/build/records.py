@@ -7,6 +7,9 @@ from edgewright.evaluate.records import Accuracy, Metric
 from edgewright.evaluate.verdict import Verdict
 from edgewright.ir.contract import IoTensor
 
+# The files of a build that tell of it: for people, and for programs.
+REPORT, RECORD = "report.html", "report.json"
+
 
 @dataclass(frozen=True)
 class Preflight:

@@ -77,12 +77,15 @@ def check_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder: Pa
 
 
 def evaluate_candidate(
-    evaluator: Evaluator, graph: Graph, backend: str, folder: Path, budget: TimeBudget
+    evaluator: Evaluator, graph: Graph, backend: str, folder: Path, budget: TimeBudget, looks: int = 1
 ) -> EvaluationResult:
-    """Float, simulation, and the emulator on as many samples as it has time for."""
+    """Float, simulation, and the emulator on as many samples as it has time for.
+
+    ``looks``: how many candidates these samples have judged, this one included.
+    """
     simulated = evaluator.measure_graph(graph, SIMULATION)
     figures = [*evaluator.list_accuracy(evaluator.reference), *evaluator.list_accuracy(simulated)]
-    loss = evaluator.measure_loss(simulated)
+    loss = evaluator.measure_loss(simulated, looks=looks)
     notes = [note for note in [evaluator.describe_unseen_kinds()] if note]
     if backend != NATIVE:
         notes.append("the genuine emulator did not run: figures and verdict are the simulation's")
@@ -103,7 +106,7 @@ def evaluate_candidate(
         figures += evaluator.list_accuracy(evaluator.reference.select(emulated.numbers))
     return EvaluationResult(
         tuple(figures),
-        evaluator.measure_loss(emulated),
+        evaluator.measure_loss(emulated, looks=looks),
         evaluator.measure_loss(emulated, than=same),
         emulated.numbers,
         notes=tuple(notes),

@@ -52,24 +52,12 @@ class Target(OptionGroup):
     )
 
 
-@dataclass(frozen=True)
-class CheckedContext(OptionGroup):
-    """The context binary that is asked about, and the chip."""
-
-    title = "Context binary"
-
-    context_binary: str = opt("BINARY", help="a context binary")
-    target: str = opt(
-        metavar="CHIP",
-        example="--target SM8650",
-        help="the chip that it should run on: SM8650, 'Snapdragon 8 Gen 3', v75 or a SoC number",
-    )
-    device_version: tuple[int, ...] | None = opt(
-        type=_parse_version,
-        metavar="X.Y",
-        example="--device_version 2.40",
-        help="the version of the QNN libraries on the device",
-    )
+DEVICE_VERSION = opt(
+    type=_parse_version,
+    metavar="X.Y",
+    example="--device_version 2.40",
+    help="the version of the QNN libraries on the device, for a context binary",
+)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
-from edgewright.config.values import make_number_parser
+from edgewright.config.values import make_number_parser, make_range_parser
 
 
 def _parse_kept(text: str) -> tuple[str, str]:
@@ -62,6 +62,75 @@ class LanguageModelOptions(OptionGroup):
         metavar="NAME=PRECISION",
         help="another precision for matrices whose names contain NAME, lm_head=int8 for example",
     )
+    verify: bool = opt(
+        help="run what was written in its own runtime on --text, beside the checkpoint; exit code 5 where "
+        "perplexity rises by more than --max_increase"
+    )
+    text: str | None = opt(
+        metavar="TEXT", help="a text that judges, or a .npy file of tokens; never the one that calibrates"
+    )
+    max_increase: float | None = opt(
+        type=make_range_parser("a number of percent, 0 or more", 0.0),
+        metavar="PERCENT",
+        help="of perplexity; 5 for int4, 0.5 for int8, 0.1 for floats where nothing is said",
+    )
     output_path: str | None = opt(
         also="-o", metavar="PATH", help="the file or folder to write; named after the checkpoint otherwise"
     )
+
+
+@dataclass(frozen=True)
+class LanguageModelPath(OptionGroup):
+    """Which language model is meant."""
+
+    title = "Model"
+
+    path: str = opt(
+        "FILE", help="a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX, or a Hugging Face checkpoint"
+    )
+
+
+@dataclass(frozen=True)
+class LanguageModelText(OptionGroup):
+    """The text that judges."""
+
+    title = "Text"
+
+    text: str = opt(metavar="TEXT", help="a text, or a .npy file of tokens")
+    against: str | None = opt(
+        metavar="CHECKPOINT", help="the folder that it was made from: gives what quantization costs"
+    )
+    window: int | None = opt(
+        type=make_number_parser(2), metavar="N", help="tokens of a piece, each from an empty context; 256"
+    )
+    windows: int | None = opt(
+        type=make_number_parser(1), metavar="N", help="pieces at most; the whole text otherwise"
+    )
+
+
+@dataclass(frozen=True)
+class GenerationOptions(OptionGroup):
+    """How tokens are chosen."""
+
+    title = "Generation"
+
+    tokens: int = opt(type=make_number_parser(1), metavar="N", default=128, help="tokens at most")
+    context: int = opt(
+        type=make_number_parser(2), metavar="N", default=2048, help="tokens of prompt and answer together"
+    )
+    temperature: float = opt(
+        type=make_range_parser("a number, 0 or more", 0.0),
+        metavar="T",
+        default=0.0,
+        help="0 takes the likeliest token",
+    )
+    seed: int = opt(type=make_number_parser(0), metavar="N", default=0, help="the same seed, the same text")
+
+
+@dataclass(frozen=True)
+class Prompt(OptionGroup):
+    """What the model continues."""
+
+    title = "Prompt"
+
+    prompt: str = opt(metavar="TEXT", help="the beginning of the text")

@@ -19,6 +19,12 @@ log = logging.getLogger(__name__)
 LOCK = ".build.lock"
 # Another process may look at the lock, or remove it, at the very moment that it is asked for.
 ATTEMPTS, PAUSE = 10, 0.05
+# How often one who waits looks whether the work is finished.
+WAIT_PAUSE = 0.2
+
+
+class FolderHeld(EnvironmentProblem):
+    """Another process writes the folder."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,8 @@ class Holder:
     host: str = ""
     since: str = ""
     command: str = ""
+    # Tells the same work from other work in the folder.
+    work: str = ""
 
     def __str__(self) -> str:
         """As in: process 42 since 2026-01-31 10:00:00 (edgewright build model.onnx)."""
@@ -39,30 +47,44 @@ class Holder:
 
 
 @contextlib.contextmanager
-def hold_folder(folder: Path, command: str) -> Iterator[None]:
+def hold_folder(folder: Path, command: str, work: str = "") -> Iterator[None]:
     """Keeps every other process, and thread, from writing the folder; it is made where it is missing.
 
     The system itself ends the lock of a process that dies, so what is left of one is taken over.
     """
     file = _take_lock(folder)
     try:
-        _tell_holder(file, folder, command)
+        _tell_holder(file, folder, Holder(os.getpid(), platform.node(), _tell_time(), command, work))
         yield
     finally:
         _release_lock(file, folder)
 
 
-def refuse_held_folder(folder: Path) -> None:
-    """Raises where another process writes the folder; nothing is made or changed."""
+def is_folder_held(folder: Path) -> bool:
+    """Whether another process, or thread, writes the folder; nothing is made or changed."""
     try:
         file = os.open(folder / LOCK, os.O_RDWR)
     except OSError:  # no folder, no lock, or no right to look: whoever writes will be told
-        return
+        return False
     try:
-        if not _try_lock(file):
-            raise _make_held_error(folder)
+        return not _try_lock(file)
     finally:
         os.close(file)
+
+
+def wait_for_same_work(folder: Path, work: str) -> None:
+    """Waits while another process does the same work in the folder; raises where it does other work there."""
+    is_told, attempts = False, 0
+    while is_folder_held(folder):
+        holder = _read_holder(folder)
+        # Without a name it has just begun, or ended.
+        attempts += holder == Holder()
+        if attempts > ATTEMPTS or (holder != Holder() and holder.work != work):
+            raise _make_held_error(folder)
+        if holder != Holder() and not is_told:
+            log.warning("the same is being built by %s: waiting for its result", holder)
+            is_told = True
+        time.sleep(WAIT_PAUSE)
 
 
 def _take_lock(folder: Path) -> int:
@@ -96,14 +118,16 @@ def _is_current(file: int, folder: Path) -> bool:
     return os.path.samestat(os.fstat(file), (folder / LOCK).stat())
 
 
-def _tell_holder(file: int, folder: Path, command: str) -> None:
+def _tell_time() -> str:
+    return datetime.now().astimezone().isoformat(" ", "seconds")
+
+
+def _tell_holder(file: int, folder: Path, holder: Holder) -> None:
     previous = _read_holder(folder)
     if previous != Holder():
         log.warning("'%s' was left behind by %s, which has ended; taken over", shown(folder), previous)
-    since = datetime.now().astimezone().isoformat(" ", "seconds")
-    text = json.dumps(asdict(Holder(os.getpid(), platform.node(), since, command)))
     os.ftruncate(file, 0)
-    os.write(file, text.encode())
+    os.write(file, json.dumps(asdict(holder)).encode())
 
 
 def _release_lock(file: int, folder: Path) -> None:
@@ -127,8 +151,8 @@ def _read_holder(folder: Path) -> Holder:
         return Holder()
 
 
-def _make_held_error(folder: Path) -> EnvironmentProblem:
-    return EnvironmentProblem(
+def _make_held_error(folder: Path) -> FolderHeld:
+    return FolderHeld(
         f"'{shown(folder)}' is being written by {_read_holder(folder)}",
         do="wait until it ends, or name another folder for this one",
     )

@@ -178,8 +178,11 @@ class Evaluator:
         score = loss.float_score - loss.points
         return Evaluation(score, loss.points, mean, measured.samples, loss)
 
-    def measure_loss(self, measured: Measurement, than: Measurement | None = None) -> Loss:
-        """What the worst output loses against the float model, or ``than``, on the same samples."""
+    def measure_loss(self, measured: Measurement, than: Measurement | None = None, looks: int = 1) -> Loss:
+        """What the worst output loses against the float model, or ``than``, on the same samples.
+
+        ``looks``: how many models these samples have judged, this one included.
+        """
         first = (than or self.reference).select(measured.numbers)
         losses = [
             replace(
@@ -189,6 +192,7 @@ class Evaluator:
                     [item.sums for item in measured.outputs[name]],
                     self._spans[name],
                     self._float_results[2].scatter,
+                    looks,
                 ),
                 output=name,
                 backend=measured.backend,

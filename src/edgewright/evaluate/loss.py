@@ -23,7 +23,12 @@ TIMES = (1, 2, 4, 8, 16, 32, 64)
 
 
 def measure_loss(
-    measure: Measure, float_sums: Sums, sums: Sums, span: Array, input_scatter: float = 0.0
+    measure: Measure,
+    float_sums: Sums,
+    sums: Sums,
+    span: Array,
+    input_scatter: float = 0.0,
+    looks: int = 1,
 ) -> Loss:
     """Points lost between two models on the same samples, sample by sample.
 
@@ -33,20 +38,21 @@ def measure_loss(
         sums: the same with the other.
         span: ranges of the float model's values by part.
         input_scatter: by how much the logarithms of the inputs' energies scatter.
+        looks: how many models the same samples have judged: the interval holds for all of them together.
     """
     count = len(sums)
     score, second = (_score_all(measure, part, span) for part in (float_sums, sums))
     points = score - second
     if measure.is_share:
-        low, highs = _find_share_ends(float_sums, sums)
+        low, highs = _find_share_ends(float_sums, sums, looks)
     elif count < FEWEST:
         low, highs = -100.0, [100.0]
     else:
-        low, high = _find_drawn_interval(measure, float_sums, sums, span)
+        low, high = _find_drawn_interval(measure, float_sums, sums, span, looks)
         drawn = [points + (high - points) / math.sqrt(times) for times in TIMES]
         terms = measure.list_terms(float_sums, sums, span)
-        unseen = _find_tail_ends(terms, points, input_scatter)
-        rare = [] if measure.is_of_values else _find_rare_ends(terms[0])
+        unseen = _find_tail_ends([TailBound(term, input_scatter, looks) for term in terms], points)
+        rare = [] if measure.is_of_values else _find_rare_ends(terms[0], looks)
         highs = [max(candidates) for candidates in zip(drawn, unseen, *rare, strict=True)]
     highs = [max(high, points) for high in highs]
     prospects = tuple((count * times, high) for times, high in zip(TIMES[1:], highs[1:], strict=False))
@@ -68,40 +74,41 @@ def _score_all(measure: Measure, sums: Sums, span: Array) -> float:
     return float(measure.score_draws(sums, np.ones((1, len(sums))), span)[0])
 
 
-def _find_share_ends(first: Sums, second: Sums) -> tuple[float, list[float]]:
+def _find_share_ends(first: Sums, second: Sums, looks: int) -> tuple[float, list[float]]:
     """Of good answers that became wrong ones, and the other way round: the lower end, the upper ones."""
     before, after = np.array(first), np.array(second)
     known = before[:, 1] > 0
     lost = before[known, 0] - after[known, 0]
-    counts = np.array([lost[lost > 0].sum(), -lost[lost < 0].sum(), known.sum()])
-    intervals = [compute_paired_interval(*(times * counts).tolist()) for times in TIMES]
+    worse, better, count = float(lost[lost > 0].sum()), float(-lost[lost < 0].sum()), int(known.sum())
+    intervals = [compute_paired_interval(n * worse, n * better, n * count, looks) for n in TIMES]
     return 100 * intervals[0][0], [100 * high for _, high in intervals]
 
 
-def _find_drawn_interval(measure: Measure, first: Sums, second: Sums, span: Array) -> tuple[float, float]:
+def _find_drawn_interval(
+    measure: Measure, first: Sums, second: Sums, span: Array, looks: int
+) -> tuple[float, float]:
     """Of samples drawn again and again, both models on the same ones."""
     draws = _draw(len(first))
     lost = measure.score_draws(first, draws, span) - measure.score_draws(second, draws, span)
-    low, high = np.percentile(lost, [2.5, 97.5]).tolist()
+    low, high = np.percentile(lost, [2.5 / looks, 100 - 2.5 / looks]).tolist()
     return low, high
 
 
-def _find_tail_ends(terms: Sequence[Term], points: float, input_scatter: float) -> list[float]:
+def _find_tail_ends(bounds: Sequence[TailBound], points: float) -> list[float]:
     """The upper ends that allow for samples worse than these."""
-    bounds = [TailBound(term, input_scatter) for term in terms]
     # Terms are those of the second model alone where the first is not the float model.
-    offset = points - max(term.take_root(term.mean) for term in terms)
+    offset = points - max(bound.points for bound in bounds)
     return [offset + max(bound.compute(times) for bound in bounds) for times in TIMES]
 
 
-def _find_rare_ends(term: Term) -> list[list[float]]:
+def _find_rare_ends(term: Term, looks: int) -> list[list[float]]:
     """The upper ends where samples that lose anything are too few to tell how much others would lose."""
     worse, count = int((term.errors > 0).sum()), len(term.errors)
     if worse >= count_tail(count):
         return []
     largest = 100 * min(1.0, float(term.errors.max())) if worse else 100.0
     better = int((term.errors < 0).sum())
-    shares = [compute_paired_interval(times * worse, times * better, times * count)[1] for times in TIMES]
+    shares = [compute_paired_interval(n * worse, n * better, n * count, looks)[1] for n in TIMES]
     return [[share * largest for share in shares]]
 
 

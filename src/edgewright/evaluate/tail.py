@@ -21,8 +21,8 @@ INDEX_OF_SCATTER, INDEX_DEVIATION = 0.5, 0.2
 # Inputs that differ by orders of magnitude hide more kinds of samples: for each unit beyond the first by
 # which the logarithms of their energies scatter, and at most.
 INDEX_OF_INPUTS, MOST_INDEX_OF_INPUTS = 0.2, 0.5
-# Draws of what is not known, and the part of them that is below the bound.
-DRAWS, SEED, CONFIDENCE = 1000, 0, 95.0
+# Draws of what is not known, and how many percent of them may be above the bound.
+DRAWS, SEED, ABOVE = 1000, 0, 5.0
 
 _INDICES = np.linspace(-0.5, 2.5, 61)[:, None]
 _LOG_SCALES = np.linspace(-3.0, 3.0, 49)[None, :]
@@ -54,10 +54,11 @@ class TailBound:
     Args:
         term: errors of the samples that there are.
         input_scatter: by how much the logarithms of the inputs' energies scatter.
+        looks: how many models the same samples have judged.
     """
 
-    def __init__(self, term: Term, input_scatter: float = 0.0) -> None:
-        self._term = term
+    def __init__(self, term: Term, input_scatter: float = 0.0, looks: int = 1) -> None:
+        self._term, self._below = term, 100 - ABOVE / looks
         # How far each sample lies from what would leave the mean as it is.
         size = float(term.sizes.mean())
         above = (term.errors - term.mean * term.sizes) / size if size > 0 else np.zeros(len(term.errors))
@@ -68,17 +69,22 @@ class TailBound:
         rise = min(MOST_INDEX_OF_INPUTS, INDEX_OF_INPUTS * max(0.0, input_scatter - 1))
         self._index = (INDEX_OF_SCATTER + rise) * measure_scatter(term)
 
+    @property
+    def points(self) -> float:
+        """What these samples lose."""
+        return self._term.take_root(self._term.mean)
+
     def compute(self, times: int = 1) -> float:
         """The bound in points if there were so many times as many samples like these."""
         term, count, rest = self._term, len(self._excess), self._rest
         if not count or self._excess.mean() <= 0:
-            return term.take_root(term.mean)
+            return self.points
         generator = np.random.default_rng(SEED)
         share = generator.beta(count * times + 0.5, len(rest) * times + 0.5, DRAWS)
         deviation = float(rest.std()) / math.sqrt(len(rest) * times)
         body = rest.mean() + deviation * generator.standard_normal(DRAWS)
         tail = self._threshold + self._draw_excesses(generator, times)
-        rise = float(np.percentile((1 - share) * body + share * tail, CONFIDENCE))
+        rise = float(np.percentile((1 - share) * body + share * tail, self._below))
         return term.take_root(term.mean + max(0.0, rise))
 
     def _draw_excesses(self, generator: np.random.Generator, times: int) -> Array:

@@ -4,15 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from edgewright.core.errors import BadInput, UsageError, Where, shown
-from edgewright.core.files import read_limited
+from edgewright.core.errors import BadInput, UsageError, Where
 from edgewright.core.numbers import Array
-from edgewright.core.optional import require
 from edgewright.llm.forward import cut_windows
 from edgewright.llm.load.checkpoint import Checkpoint
-from edgewright.llm.load.vocabulary import TOKENIZER
+from edgewright.llm.texts import read_tokens
 
-LARGEST_TEXT = 1 << 28
 # Tokens of one piece, and of all pieces: more changes codes little and takes time.
 PIECE_TOKENS, MOST_TOKENS = 256, 1 << 16
 
@@ -32,27 +29,8 @@ def read_calibration_texts(checkpoint: Checkpoint, path: Path) -> list[Array]:
 
 
 def _read_tokens(checkpoint: Checkpoint, path: Path) -> Array:
-    if path.suffix != ".npy":
-        return _split_text(checkpoint, path)
-    try:
-        tokens = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as problem:
-        raise BadInput(f"the file cannot be read: {shown(problem)}", Where(file=str(path))) from None
-    if tokens.ndim != 1 or tokens.dtype.kind not in "iu":
-        raise BadInput(
-            f"the array is {tokens.dtype} {list(tokens.shape)}, expected one row of whole numbers",
-            Where(file=str(path)),
-        )
-    return _check_tokens(checkpoint, path, tokens[: MOST_TOKENS + 1].astype(np.int64))
-
-
-def _split_text(checkpoint: Checkpoint, path: Path) -> Array:
-    tokenizers = require("tokenizers", to="read texts; a .npy file of tokens needs nothing")
-    text = read_limited(path, LARGEST_TEXT).decode("utf-8", errors="replace")
-    tokenizer = tokenizers.Tokenizer.from_file(str(checkpoint.folder / TOKENIZER))
-    # No token is shorter than a byte, and few are longer than 16.
-    tokens = tokenizer.encode(text[: 16 * MOST_TOKENS]).ids[: MOST_TOKENS + 1]
-    return _check_tokens(checkpoint, path, np.array(tokens, np.int64))
+    tokens = read_tokens(checkpoint.folder, path)
+    return _check_tokens(checkpoint, path, np.asarray(tokens[: MOST_TOKENS + 1], np.int64))
 
 
 def _check_tokens(checkpoint: Checkpoint, path: Path, tokens: Array) -> Array:

@@ -1,6 +1,6 @@
 """The float model, layer by layer: what calibration looks at and what quantized weights are compared with."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -41,6 +41,17 @@ def run_layer(spec: ModelSpec, weights: Weights, state: Array, watch: Watch | No
     state = state + _attend(spec, weights, normal, watch)
     normal = normalize(state, weights["post_attention_layernorm.weight"], spec.norm_epsilon)
     return np.asarray(state + _feed_forward(spec, weights, normal, watch))
+
+
+def iterate_float_logits(checkpoint: Checkpoint, texts: Sequence[Array]) -> Iterator[Array]:
+    """The logits after each token of each text, one layer in memory."""
+    states = [read_embeddings(checkpoint, text) for text in texts]
+    for number in range(checkpoint.spec.layers):
+        weights = read_layer(checkpoint, number)
+        states = [run_layer(checkpoint.spec, weights, state) for state in states]
+    gain, head = checkpoint.read(FINAL_NORM), checkpoint.read(checkpoint.head)
+    for state in states:
+        yield np.asarray(normalize(state, gain, checkpoint.spec.norm_epsilon) @ head.T)
 
 
 def measure_text(checkpoint: Checkpoint, state: Array, targets: Array, head: Array | None = None) -> Array:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgewright.core.errors import UsageError, shown
+from edgewright.core.errors import AccuracyGate, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.llm.calibration import read_calibration_texts
+from edgewright.llm.evaluate_file import LIMITS, TextScore, evaluate_file
 from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.recipe import BALANCED, BEST, BITS, FAST, Recipe
 
@@ -32,6 +33,8 @@ class LanguageModelFile:
     # Tokens of the text that calibrated; 0 where none did.
     tokens: int
     seconds: float
+    # What its runtime made of a text, where that was asked for.
+    score: TextScore | None = None
 
 
 def quantize_language_model(
@@ -41,6 +44,7 @@ def quantize_language_model(
     recipe: Recipe | None = None,
     calibration: Path | str | None = None,
     output: Path | str | None = None,
+    text: Path | str | None = None,
 ) -> LanguageModelFile:
     """Quantizes a Hugging Face checkpoint and writes it in a format.
 
@@ -50,6 +54,7 @@ def quantize_language_model(
         recipe: precision, blocks and effort; int4 in blocks of 32 where nothing is said.
         calibration: a text, or a .npy file of tokens; without it the recipe must be 'fast'.
         output: the file or folder; named after the checkpoint where nothing is said.
+        text: what is run through the file in its own runtime and through the checkpoint; None: nothing is.
     """
     start = time.monotonic()
     if format not in FORMATS:
@@ -71,6 +76,31 @@ def quantize_language_model(
         parameters=sum(sizes),
         tokens=sum(map(len, texts)),
         seconds=time.monotonic() - start,
+        score=None if text is None else evaluate_file(path, text, against=checkpoint.folder),
+    )
+
+
+def check_increase(made: LanguageModelFile, limit: float | None) -> None:
+    """Refuses a file that predicts the text worse than the limit allows, or may do so."""
+    score = made.score
+    if score is None or score.increase is None or score.increase_high is None:
+        return
+    most = LIMITS[made.precision] if limit is None else limit
+    if score.increase_high <= most:
+        return
+    reached = (
+        f"perplexity rises by {score.increase:.2f} % ({score.increase_low:.2f} to {score.increase_high:.2f})"
+    )
+    if score.increase > most:
+        raise AccuracyGate(
+            f"{reached}, the limit is {most:g} %",
+            Where(file=made.path),
+            do="give a text that calibrates (--calib), keep some matrices wider (--keep), or take int8",
+        )
+    raise AccuracyGate(
+        f"{reached}: whether that is within {most:g} % is not proven",
+        Where(file=made.path),
+        do="give a longer --text",
     )
 
 

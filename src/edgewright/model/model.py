@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.artifacts.encodings import describe_encodings
+from edgewright.artifacts.encodings import MOVED, describe_encodings
 from edgewright.backends.base import RealEnds, RunOptions, Session
 from edgewright.backends.registry import find_backend
 from edgewright.config.spelling import spell_option
@@ -62,6 +62,8 @@ class Model(Displayed):
     source_tensors: frozenset[str] = frozenset()
     # Those of them that conversion made: the source has no such tensor.
     added_tensors: frozenset[str] = frozenset()
+    # Weights that were scaled before they were rounded: their encodings are not of the source's numbers.
+    moved_weights: tuple[str, ...] = ()
     # What one run leaves for the next: outputs that become inputs, and their initial values.
     states: tuple[State, ...] = ()
     _sessions: dict[object, "_Ready"] = field(default_factory=dict)
@@ -165,10 +167,12 @@ class Model(Displayed):
         ``version``: 0.5.0, 0.6.1, 1.0.0 or 2.0.0 of those files. Tensors that the source does not have are
         apart, in ``added_encodings``, which other readers skip. ``overrides`` of a quantizer accepts them
         and gives the same model from the same source, unless weights or biases were changed before they were
-        rounded (``cle``, ``bc``, ``auto``; a note of the report says so): those are only in saved files.
+        rounded (``cle``, ``bc``, ``auto``; a note of the report says so): those are only in saved files, and
+        scaled ones are named in ``moved_weights``.
         """
         entries = list_encodings(self.fixed_graph(), self.source_tensors, self.added_tensors)
-        return describe_encodings(entries, version)
+        moved = {MOVED: list(self.moved_weights)} if self.moved_weights else {}
+        return describe_encodings(entries, version) | moved
 
     def source_map(self) -> tuple[SourceTensor, ...]:
         """Every tensor of the source model: its name in QNN artifacts, or why there is none."""

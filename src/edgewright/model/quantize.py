@@ -8,7 +8,7 @@ from edgewright.core.errors import UsageError, Where
 from edgewright.data.open_samples import Data, list_data_notes, open_samples
 from edgewright.frontends.conversion import Rewrites
 from edgewright.ir.graph import Graph
-from edgewright.model.changed_weights import note_changed_weights
+from edgewright.model.changed_weights import list_moved_weights, note_changed_weights
 from edgewright.model.model import Model
 from edgewright.model.narrow import fall_to_half, is_narrow
 from edgewright.ops.quant import Dequantize
@@ -67,6 +67,7 @@ def quantize_model(
         added_tensors=frozenset(names) - model.source_tensors if model.source_tensors else frozenset(),
         report=result.report,
         states=model.states,
+        moved_weights=tuple(list_moved_weights(graph, result.graph)),
     )
 
 

@@ -1,8 +1,17 @@
-"""What was made of a language model, as a page of text."""
+"""What was made of a language model, and how well it predicts a text, as pages of text."""
 
 from edgewright.core.page import Block
 from edgewright.core.quantities import format_bytes
+from edgewright.llm.evaluate_file import TextScore
 from edgewright.llm.quantize_model import LanguageModelFile
+
+RUNTIMES = {
+    "gguf": "llama.cpp",
+    "onnx": "ONNX Runtime",
+    "openvino": "OpenVINO",
+    "mlx": "MLX",
+    "safetensors": "the float arithmetic of this package",
+}
 
 
 def make_page(made: LanguageModelFile) -> list[Block]:
@@ -10,8 +19,30 @@ def make_page(made: LanguageModelFile) -> list[Block]:
     bits = 8 * made.file_bytes / made.parameters
     sizes = f"{format_bytes(made.source_bytes)} to {format_bytes(made.file_bytes)}"
     text = f"calibrated with {made.tokens} tokens" if made.tokens else "without a text"
-    return [
+    blocks: list[Block] = [
         f"wrote {made.path}: {made.parameters / 1e6:.1f} million weights, {sizes}, {bits:.2f} bits a weight",
         f"{made.precision}, recipe {made.recipe}, {text}, in {made.seconds:.1f} s",
-        "not run yet: its perplexity is not known here; try it with llama.cpp before you ship it",
     ]
+    if made.score is not None:
+        return blocks + make_score_page(made.score)
+    return [*blocks, "not run yet: its perplexity is not known; add --verify --text TEXT"]
+
+
+def make_score_page(score: TextScore) -> list[Block]:
+    """Perplexity, and what it was before."""
+    amount = f"{score.windows} pieces, {score.tokens} tokens"
+    speed = f"{score.tokens_per_second:.0f} tokens a second here"
+    blocks: list[Block] = [
+        f"perplexity {score.perplexity:.4f} over {amount}, by {RUNTIMES[score.format]}, {speed}"
+    ]
+    if score.increase is None or score.same_tokens is None or score.divergence is None:
+        return blocks
+    change = (
+        f"float {score.float_perplexity:.4f}: {score.increase:+.2f} % "
+        f"({score.increase_low:+.2f} to {score.increase_high:+.2f}, 95 %)"
+    )
+    agreement = (
+        f"the likeliest next token is the same in {100 * score.same_tokens:.1f} % of places, "
+        f"divergence {score.divergence:.5f} nats"
+    )
+    return [*blocks, change, agreement]

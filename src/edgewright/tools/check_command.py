@@ -1,39 +1,69 @@
-"""`edgewright check`: whether a context binary suits a chip."""
+"""`edgewright check`: what keeps a model from the HTP, from its speed or from its accuracy."""
 
-from edgewright.config.context import CheckedContext
-from edgewright.config.umbrella import Messages, Report
+from edgewright.config.check import CheckedEncodings, CheckedFile
+from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.umbrella import Messages, Report, Shapes
+from edgewright.tools.answer import tell
 from edgewright.tools.tool import Tool
 
 # As for everything that the target does not support.
 NOT_FIT = 4
 
 
-def run(checked: CheckedContext, report: Report, _messages: Messages) -> int:
-    """Answer yes or no, and why; the exit code says the same."""
-    from edgewright.reports.context import make_verdict_page
-    from edgewright.reports.json_text import as_json
-    from edgewright.reports.page import show
-    from edgewright.run.context.check import check_context
+def run(
+    file: CheckedFile,
+    shapes: Shapes,
+    encodings: CheckedEncodings,
+    images: Preprocessing,
+    report: Report,
+    _messages: Messages,
+) -> int:
+    """Say what was found, and what to do; the exit code says whether the HTP would take it."""
+    from pathlib import Path
 
-    verdict = check_context(checked.context_binary, checked.target, checked.device_version)
-    if report.json:
-        print(as_json(verdict))
-    else:
-        show(make_verdict_page(verdict))
-    return 0 if verdict.is_fit else NOT_FIT
+    from edgewright.api.check import check
+    from edgewright.config.umbrella import ModelFile
+    from edgewright.model.model import Model
+    from edgewright.model.open_shapes import read_shapes_from_samples
+    from edgewright.model.saving import is_stored
+    from edgewright.reports.check import make_page
+    from edgewright.run.run_files import open_model
+
+    model: Model | str = file.model
+    if Path(file.model).suffix != ".bin":
+        model = open_model(ModelFile(file.model), shapes)
+        if encodings.data is not None and not is_stored(file.model):
+            fixed, note = read_shapes_from_samples(model, shapes, encodings.data, images)
+            model = open_model(ModelFile(file.model), fixed) if note else model
+    result = check(
+        model,
+        encodings.data,
+        quantized=encodings.quantized,
+        overrides=encodings.quantization_overrides,
+        precision=encodings.precision,
+        target=file.target,
+        device_version=file.device_version,
+        repaired=encodings.repaired,
+        preprocessing=images,
+    )
+    tell(report, result, lambda record: make_page(record, Path(file.model).name))
+    return 0 if result.is_fit else NOT_FIT
 
 
 TOOL = Tool(
     "edgewright check",
-    "Say whether a context binary suits a chip, and why; exit code 0 for yes, 4 for no.",
-    (CheckedContext, Report, Messages),
+    "Say what keeps a model from the HTP, from its speed or its accuracy, and whether a context binary suits "
+    "a chip; exit code 0 where the HTP would take it, 4 where not.",
+    (CheckedFile, Shapes, CheckedEncodings, Preprocessing, Report, Messages),
     run,
     examples=(
-        ("edgewright check m.bin --target SM8650", "will it run on a Snapdragon 8 Gen 3?"),
+        ("edgewright check model.onnx", "what the architecture costs on the HTP, and what to change"),
+        ("edgewright check model.onnx --data samples/ --target SM8650", "and what 8 bits cost"),
         (
-            "edgewright check m.bin --target v75 --device_version 2.40",
-            "and with the libraries on the device?",
+            "edgewright check model.onnx --data samples --quantization_overrides my.json --repaired new.dlc",
+            "which encodings of a file are bad, and the model without them",
         ),
+        ("edgewright check m.bin --target SM8650", "will this context binary run on a Snapdragon 8 Gen 3?"),
     ),
 )
 main = TOOL.main

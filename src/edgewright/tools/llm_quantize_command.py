@@ -12,10 +12,13 @@ def run(
     model: LanguageModelFolder, options: LanguageModelOptions, report: Report, _messages: Messages
 ) -> None:
     """Quantize, write and report."""
-    from edgewright.llm.quantize_model import choose_recipe_name, quantize_language_model
+    from edgewright.core.errors import UsageError
+    from edgewright.llm.quantize_model import check_increase, choose_recipe_name, quantize_language_model
     from edgewright.llm.recipe import Recipe
     from edgewright.reports.llm import make_page
 
+    if options.verify and options.text is None:
+        raise UsageError("--verify needs a text that judges", do="add --text TEXT, another than --calib")
     name = choose_recipe_name(options.recipe, options.precision, has_text=options.calib is not None)
     recipe = Recipe(options.precision, name, options.block, not options.asym, dict(options.keep))
     made = quantize_language_model(
@@ -24,8 +27,10 @@ def run(
         recipe=recipe,
         calibration=options.calib,
         output=options.output_path,
+        text=options.text if options.verify else None,
     )
     tell(report, made, make_page)
+    check_increase(made, options.max_increase)
 
 
 TOOL = Tool(
@@ -36,7 +41,8 @@ TOOL = Tool(
     examples=(
         (f"{NAME} Phi-3.5-mini-instruct", "4 bits in blocks of 32, no text needed"),
         (f"{NAME} Phi-3.5-mini-instruct --calib book.txt -o phi.gguf", "the same size, less damage"),
-        (f"{NAME} Phi-4-mini-instruct --precision int8", "8 bits"),
+        (f"{NAME} Phi-4-mini-instruct --precision int8 --to onnx", "8 bits, for ONNX Runtime GenAI"),
+        (f"{NAME} Phi-3.5-mini-instruct --to openvino --calib a.txt --verify --text b.txt", "run and judged"),
         (f"{NAME} Phi-3.5-mini-instruct --keep lm_head=int8 --keep down_proj=int8", "some matrices wider"),
     ),
 )

@@ -46,7 +46,9 @@ COMMANDS: dict[str, Command] = {
         "rank all quantization options of a model, or evaluate a configuration",
     ),
     "op": Command("edgewright.tools.op_command", "show the card of an op, or list all ops"),
-    "check": Command("edgewright.tools.check_command", "say whether a context binary suits a chip"),
+    "check": Command(
+        "edgewright.tools.check_command", "say what keeps a model from the HTP, or from being fast there"
+    ),
     "export-ep-context": Command(
         "edgewright.tools.export_ep_context_command", "wrap a context binary in an ONNX file"
     ),
@@ -55,8 +57,14 @@ COMMANDS: dict[str, Command] = {
     ),
     "targets": Command("edgewright.tools.targets_command", "list the chips that a model can be compiled for"),
     "llm quantize": Command(
-        "edgewright.tools.llm_quantize_command", "quantize a language model for llama.cpp"
+        "edgewright.tools.llm_quantize_command",
+        "quantize a language model for llama.cpp, ONNX Runtime, OpenVINO or MLX",
     ),
+    "llm eval": Command(
+        "edgewright.tools.llm_eval_command", "measure how well a language model predicts a text"
+    ),
+    "llm run": Command("edgewright.tools.llm_run_command", "continue a text with a language model"),
+    "llm chat": Command("edgewright.tools.llm_chat_command", "talk to a language model in the terminal"),
     "explain": Command("edgewright.tools.explain_command", "say what an error code means and what helps"),
 }
 

@@ -7,6 +7,7 @@ are addressed by number: there is no way to spell a path.
 
 import hmac
 import json
+import logging
 import re
 import secrets
 import sys
@@ -28,6 +29,8 @@ from edgewright.view.histograms import summarise
 from edgewright.view.page import Asset, dump_document, make_assets, summarise_all, write_page
 from edgewright.view.records import ViewModel
 from edgewright.view.uploads import Uploads
+
+log = logging.getLogger(__name__)
 
 HOST = "127.0.0.1"
 _PAGE = re.compile(r"api/models/(\d+)/page")
@@ -209,6 +212,11 @@ class _Handler(BaseHTTPRequestHandler):
         except EdgewrightError as error:
             text = f"{error.what}; {error.do}" if error.do else error.what
             self._send(HTTPStatus.UNPROCESSABLE_ENTITY, Asset(_JSON, dump_document({"problem": text})))
+        except Exception as error:
+            # Without an answer the page would say only that there is none.
+            log.exception("%s cannot be answered", self.path.partition("?")[0].split("/", 2)[-1])
+            text = f"this is a mistake of the viewer: {error!r:.300}"
+            self._send(HTTPStatus.INTERNAL_SERVER_ERROR, Asset(_JSON, dump_document({"problem": text})))
         else:
             self._send(HTTPStatus.OK, content)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from edgewright.core.errors import BadInput, EnvironmentProblem, UsageError, shown
 from edgewright.core.files import check_target, write_folder, write_whole
+from edgewright.view.build_folders import is_build_folder
 from edgewright.view.compare_graphs import compare_views
 from edgewright.view.compare_outputs import OutputFolders, compare_outputs
 from edgewright.view.document import Document, make_document
@@ -122,13 +123,20 @@ def list_folder(folder: Path) -> Openers:
     """The files of a folder that look like models; each is opened when somebody chooses it."""
     if not folder.is_dir():
         raise BadInput(f"there is no folder '{shown(folder)}'", do="name a folder with models")
-    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in _SUFFIXES and path.is_file())
+    paths = sorted(path for path in folder.iterdir() if _is_model(path))
     if not paths:
         raise BadInput(
             f"'{shown(folder)}' holds no model, expected a _net.json, DLC or source model",
             do="name the folder that a converter wrote to, or show one file with edgewright view FILE",
         )
     return _name_apart([(path.name, partial(open_view, path)) for path in paths])
+
+
+def _is_model(path: Path) -> bool:
+    """Whether a file or folder is clearly a model."""
+    if path.is_dir():
+        return is_build_folder(path) or (path / "saved_model.pb").is_file()
+    return path.suffix.lower() in _SUFFIXES and path.is_file()
 
 
 def _return_model(model: ViewModel) -> ViewModel:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from edgewright.core.errors import EnvironmentProblem
-from edgewright.core.folder_lock import LOCK, hold_folder, refuse_held_folder
+from edgewright.core.folder_lock import LOCK, hold_folder, is_folder_held, wait_for_same_work
 
 HOLD = (
     "import sys; from pathlib import Path; from edgewright.core.folder_lock import hold_folder\n"
@@ -36,14 +36,14 @@ def holding(folder: Path):
 def test_another_process_is_told_who_writes_the_folder(tmp_path):
     folder = tmp_path / "out"
     with holding(folder) as process:
-        for ask in (lambda: refuse_held_folder(folder), lambda: hold_folder(folder, "").__enter__()):
+        for ask in (lambda: wait_for_same_work(folder, "other"), lambda: hold_folder(folder, "").__enter__()):
             with pytest.raises(EnvironmentProblem) as refusal:
                 ask()
             assert f"is being written by process {process.pid} since 20" in refusal.value.what
             assert "(build --precision w8a8)" in refusal.value.what
             assert "another folder" in refusal.value.do
     assert not folder.exists(), "nothing was written into it"
-    refuse_held_folder(folder)
+    wait_for_same_work(folder, "other")
 
 
 def test_the_lock_of_a_process_that_was_killed_is_taken_over(tmp_path, caplog):
@@ -51,7 +51,7 @@ def test_the_lock_of_a_process_that_was_killed_is_taken_over(tmp_path, caplog):
         process.kill()
         process.wait(20)
         assert (tmp_path / LOCK).exists()
-    refuse_held_folder(tmp_path)
+    wait_for_same_work(tmp_path, "other")
     with caplog.at_level(logging.WARNING), hold_folder(tmp_path, "second"):
         assert f'"pid": {os.getpid()}' in (tmp_path / LOCK).read_text()
     assert f"left behind by process {process.pid} since" in caplog.text
@@ -108,3 +108,22 @@ def test_a_file_in_place_of_the_folder_is_said(tmp_path):
     (tmp_path / "out").touch()
     with pytest.raises(EnvironmentProblem, match="cannot write"):
         hold_folder(tmp_path / "out", "build").__enter__()
+
+
+def test_the_same_work_is_waited_for(tmp_path, caplog):
+    folder, waited = tmp_path / "out", []
+
+    def wait():
+        wait_for_same_work(folder, "work")
+        waited.append(True)
+
+    with caplog.at_level(logging.WARNING), hold_folder(folder, "build", "work"):
+        thread = threading.Thread(target=wait)
+        thread.start()
+        while "waiting for its result" not in caplog.text and thread.is_alive():
+            thread.join(0.01)
+        assert is_folder_held(folder)
+        assert not waited
+    thread.join(20)
+    assert waited
+    assert not is_folder_held(folder)

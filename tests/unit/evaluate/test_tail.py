@@ -88,3 +88,14 @@ def test_orders_of_magnitude_of_inputs_are_told_and_zeros_are_not_counted():
         even.add({"x": np.full(4, float(number > 3), np.float32)})
     assert "'x' differ by 3." in loud.describe_orders()
     assert (even.describe_orders(), even.scatter) == ("", 0.0)
+
+
+def test_with_several_looks_at_the_same_samples_intervals_are_wider():
+    sums, exact = make_sums(draw_losses(0.3)), make_sums(np.zeros(40))
+    once, twice = (measure_loss(CLOSENESS, exact, sums, np.array([1.0]), looks=looks) for looks in (1, 2))
+    assert (twice.points, twice.low < once.low, twice.high > once.high) == (once.points, True, True)
+    answers = [(1.0, 1.0)] * 40
+    shares = [
+        measure_loss(MEASURES["same-answers"], answers, answers, np.array([1.0]), looks=n) for n in (1, 2)
+    ]
+    assert shares[1].high > shares[0].high

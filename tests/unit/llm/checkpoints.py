@@ -82,9 +82,16 @@ def write_tokenizer(folder: Path) -> None:
     letters = ["▁", *"abcdefgh"]
     merges = [["a", "b"], ["▁", "ab"], ["c", "d"]]
     tokens = ["<unk>", "<s>", "</s>", *letters, *("".join(pair) for pair in merges)]
-    special = [{"id": number, "content": tokens[number], "special": True} for number in range(3)]
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    special = [{"id": n, "content": tokens[n], "special": True, **flags} for n in range(3)]
     model = {"type": "BPE", "byte_fallback": True, "vocab": {t: i for i, t in enumerate(tokens)}}
     content = {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "pre_tokenizer": None,
+        "post_processor": None,
+        "decoder": {"type": "Replace", "pattern": {"String": "▁"}, "content": " "},
         "added_tokens": special,
         "normalizer": {"type": "Prepend", "prepend": "▁"},
         "model": {**model, "merges": merges},

@@ -104,8 +104,11 @@ def test_a_program_of_pytorch_is_shown_with_its_own_ops(tmp_path, marks):
 def test_a_folder_offers_its_models_and_opens_none(tmp_path):
     (tmp_path / "broken.dlc").write_bytes(b"nothing")
     (tmp_path / "notes.txt").write_text("no model")
+    (tmp_path / "built").mkdir()
+    (tmp_path / "built" / "report.json").write_text("{}")
+    (tmp_path / "notes").mkdir()
     openers = list_folder(tmp_path)
-    assert list(openers) == ["broken.dlc"]
+    assert list(openers) == ["broken.dlc", "built"]
     with pytest.raises(EdgewrightError):
         openers["broken.dlc"]()
     (tmp_path / "empty").mkdir()

@@ -2,9 +2,10 @@
 
 from edgewright.artifacts.encodings.load import EncodingsSource, load_encodings
 from edgewright.artifacts.encodings.reader import parse_encodings, read_encodings
-from edgewright.artifacts.encodings.writer import VERSIONS, describe_encodings, write_encodings
+from edgewright.artifacts.encodings.writer import MOVED, VERSIONS, describe_encodings, write_encodings
 
 __all__ = [
+    "MOVED",
     "VERSIONS",
     "EncodingsSource",
     "describe_encodings",

@@ -12,6 +12,8 @@ from edgewright.quantize.tensor_encodings import EncodingSet, TensorEncoding
 
 # A whole document in the document: what conversion made of the source.
 ADDED = "added_encodings"
+# Names of weights that are not the source's any more: their encodings fit the written model alone.
+MOVED = "moved_weights"
 VERSIONS = ("0.5.0", "0.6.1", "1.0.0", "2.0.0")
 COURSE_WIDTHS = {
     "activation_bitwidth": "act_bits",

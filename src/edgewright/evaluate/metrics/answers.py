@@ -65,7 +65,10 @@ class TopAnswers(_Share):
         self.text = f"share of samples with the right class (or the float model's) among the {count} largest"
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
-        """Ties at the end count as good; rows of classes are answers each where no label is known."""
+        """Of equal scores the first one is larger, as argmax has it: an output that is all one says nothing.
+
+        Rows of classes are answers each where no label is known.
+        """
         axis = answer.axis
         scores: Array = answer.result.reshape(answer.reference.shape)
         right: Array = answer.reference.argmax(axis)
@@ -76,5 +79,7 @@ class TopAnswers(_Share):
                 return 0.0, 1.0
         level = np.take_along_axis(scores, np.expand_dims(right, axis), axis)
         is_number = ~np.isnan(scores).any(axis) if scores.dtype.kind == "f" else np.True_
-        is_good = ((scores > level).sum(axis) < self._count) & is_number
+        places = np.moveaxis(np.arange(scores.shape[axis]).reshape([-1] + [1] * (scores.ndim - 1)), 0, axis)
+        is_before = (scores == level) & (places < np.expand_dims(right, axis))
+        is_good = (((scores > level) | is_before).sum(axis) < self._count) & is_number
         return float(np.mean(is_good)) if np.size(is_good) else 1.0, 1.0

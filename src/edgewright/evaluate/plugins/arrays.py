@@ -204,14 +204,15 @@ class CreateBatch(PreprocessingPlugin):
     def _join(self, group: Sequence[Sample], context: Context) -> Sample:
         count = context.batch_size
         filled = [*group, *[group[-1]] * (count - len(group))]
-        columns = list(zip(*(sample.values for sample in filled), strict=True))
-        shapes = {tuple(np.shape(value)) for value in columns[0]} if columns else set()
-        if len(shapes) != 1:
-            raise BadInput(
-                f"samples of a batch have {len(shapes)} shapes, expected one",
-                group[0].where,
-                do="resize them first",
-            )
+        columns = list(zip(*(sample.values for sample in filled), strict=False))
+        for column in columns:
+            shapes = {tuple(np.shape(value)) for value in column}
+            if len(shapes) != 1 or () in shapes:
+                raise BadInput(
+                    f"samples of a batch have {len(shapes)} shapes, expected arrays of one shape",
+                    group[0].where,
+                    do="resize them first",
+                )
         values = [np.concatenate([np.asarray(value) for value in column]) for column in columns]
         for file in {file for sample in group for file in sample.files if self.delete_prior}:
             file.unlink(missing_ok=True)

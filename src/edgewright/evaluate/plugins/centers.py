@@ -10,6 +10,7 @@ from edgewright.evaluate.plugins.boxes import Placement, find_original_size, kee
 from edgewright.evaluate.plugins.detection import DTYPES, cast_outputs
 from edgewright.evaluate.plugins.parameters import COUNT, NUMBER, SIZE, WORDS, declare
 from edgewright.evaluate.plugins.plugin import PostprocessingPlugin, register
+from edgewright.evaluate.plugins.poses import JOINTS, find_keypoints, list_keypoints
 from edgewright.evaluate.plugins.sample import Context, Sample
 
 # A place of CenterFace's maps is so many pixels of its input.
@@ -47,7 +48,7 @@ class CenterfacePostprocessing(PostprocessingPlugin):
 
 @register
 class CenternetPostprocessing(PostprocessingPlugin):
-    """Makes detections of CenterNet's maps: centers of classes, sizes, and what the centers are off by."""
+    """Makes detections of CenterNet's maps: centers, sizes, offsets, and joints of people where it has them."""
 
     name = "centernet_postprocess"
 
@@ -64,7 +65,8 @@ class CenternetPostprocessing(PostprocessingPlugin):
 
     def compute(self, sample: Sample, context: Context) -> Sample:
         """One value: a list of detections."""
-        heat, sizes, offsets = find_maps(cast_outputs(sample, self.dtypes), self.num_classes)
+        outputs = cast_outputs(sample, self.dtypes)
+        heat, sizes, offsets = find_maps(outputs, self.num_classes)
         if heat.shape[1:] != self.output_dims:
             raise ShapeMismatch(
                 f"maps are {list(heat.shape[1:])}, expected {list(self.output_dims)}",
@@ -75,8 +77,16 @@ class CenternetPostprocessing(PostprocessingPlugin):
         halves = np.stack([sizes[0][rows, columns], sizes[1][rows, columns]], 1) / 2
         corners = np.concatenate([middles - halves, middles + halves], 1).astype(float)
         is_good = scores >= (self.score / 100 if self.score >= 1 else self.score)
-        placed = self._find_placement(sample).place_in_image(corners)
-        return sample.make_next([list_detections(placed[is_good], scores[is_good], classes[is_good])])
+        placement = self._find_placement(sample)
+        placed = placement.place_in_image(corners)[is_good]
+        detections = list_detections(placed, scores[is_good], classes[is_good])
+        maps = [
+            _put_channels_first(output, {2 * JOINTS, JOINTS, 2}) for output in outputs if output.ndim >= 3
+        ]
+        points = find_keypoints(maps, rows[is_good], columns[is_good], corners[is_good])
+        for detection, joints in zip(detections, () if points is None else points, strict=False):
+            detection["keypoints"] = list_keypoints(joints, placement)
+        return sample.make_next([detections])
 
     def _find_placement(self, sample: Sample) -> Placement:
         """As centernet_preproc moved the image, or stretched where that was not run."""
@@ -91,7 +101,9 @@ class CenternetPostprocessing(PostprocessingPlugin):
 
 def find_maps(outputs: Sequence[Array], classes: int) -> tuple[Array, Array, Array]:
     """Scores of classes, sizes and offsets, [channels, height, width]: found by their channels, in order."""
-    maps = [_put_channels_first(output, {classes, 2}) for output in outputs if output.ndim >= 3]
+    maps = [
+        _put_channels_first(output, {classes, 2}) for output in outputs if output.ndim >= 3 and output.size
+    ]
     heats = [each for each in maps if each.shape[0] == classes]
     pairs = [each for each in maps if each.shape[0] == 2 and each is not (heats[0] if heats else None)]
     if not heats or len(pairs) < 2:

@@ -97,7 +97,7 @@ def _write_value(value: Value, path: Path) -> Value:
     text = value if is_text else json.dumps(value, ensure_ascii=False, default=_write_number)
     file = path.with_suffix(".txt" if is_text else ".json")
     write_whole(file, [text.encode("utf-8", "surrogatepass")])
-    return StoredText(file, value)
+    return StoredText(file)
 
 
 def _write_number(value: Any) -> Any:

@@ -70,9 +70,13 @@ class Annotations:
     def find(self, sample: Sample) -> str:
         """The answer as the annotations spell it."""
         source = sample.sources[self._column] if self._column < len(sample.sources) else None
-        if self._path.is_dir() and source is not None:
-            return self._answers[source.parent.name]
-        for name in _spell_names(source, self._path.parent):
+        is_folder = self._path.is_dir()
+        names = (
+            [source.parent.name]
+            if is_folder and source is not None
+            else _spell_names(source, self._path.parent)
+        )
+        for name in names:
             if name in self._answers:
                 return self._answers[name]
         if not self._answers and sample.number < len(self._lines):
@@ -84,7 +88,7 @@ class Annotations:
         )
 
 
-def take_output(sample: Sample, place: int) -> Array:
+def take_output(sample: Sample, place: int, *, is_empty_good: bool = False) -> Array:
     """An output of the model, by its place."""
     if place >= len(sample.values):
         raise BadInput(
@@ -92,7 +96,12 @@ def take_output(sample: Sample, place: int) -> Array:
             sample.where,
             do="count outputs from 0, in the order of outputs_info",
         )
-    return np.asarray(sample.values[place])
+    output = np.asarray(sample.values[place])
+    if output.dtype.kind not in "iufb" or not (output.size or is_empty_good):
+        raise BadInput(
+            f"the output {place} is {output.dtype} {list(output.shape)}, expected numbers", sample.where
+        )
+    return output
 
 
 def _read_answers(path: Path) -> tuple[Mapping[str, str], list[str]]:

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ class MapCoco(MetricPlugin):
         """Shares from 0 to 1, over the images that were evaluated."""
         path = context.dataset.require_annotations(self.name)
         truth = _read_truth(path)
-        images = {Path(str(image["file_name"])).stem: image["id"] for image in truth["images"]}
+        images = _number_images(truth["images"])
         ids = sorted(category["id"] for category in truth["categories"])
         rows: list[dict[str, Any]] = []
         evaluated: list[Any] = []
@@ -86,13 +87,24 @@ def _read_truth(path: Path) -> dict[str, Any]:
     return dict(document)
 
 
+def _number_images(images: list[dict[str, Any]]) -> dict[str, Any]:
+    """The id of each image by its name, and by its stem where that is of one image only."""
+    names = [Path(str(image["file_name"])) for image in images]
+    stems = Counter(name.stem for name in names)
+    ids = {name.name: image["id"] for name, image in zip(names, images, strict=True)}
+    return ids | {
+        name.stem: image["id"] for name, image in zip(names, images, strict=True) if stems[name.stem] == 1
+    }
+
+
 def _find_image(sample: Sample, images: Mapping[str, Any], path: Path) -> Any:
     for source in sample.sources:
-        if source.stem in images:
-            return images[source.stem]
-    name = sample.sources[0].name if sample.sources else sample.number
+        for name in (source.name, source.stem):
+            if name in images:
+                return images[name]
+    missing = sample.sources[0].name if sample.sources else sample.number
     raise BadInput(
-        f"the annotations have no image '{shown(name, 60)}'",
+        f"the annotations have no image '{shown(missing, 60)}'",
         Where(file=str(path)),
         do="give the annotations of these files: file_name is the image's",
     )

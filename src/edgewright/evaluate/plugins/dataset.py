@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -94,11 +95,8 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
 
 
 def _split_line(line: str) -> tuple[str, str]:
-    for separator in ("\t", ",", " "):
-        if separator in line.strip():
-            name, _, answer = line.strip().partition(separator)
-            return name.strip(), answer.strip()
-    return "", line.strip()
+    name, *answer = re.split(r"[\t, ]\s*", line.strip(), maxsplit=1)
+    return (name, answer[0]) if answer else ("", name)
 
 
 def list_class_folders(folder: Path) -> list[str]:

@@ -8,6 +8,7 @@ from edgewright.core.errors import ShapeMismatch, UsageError
 from edgewright.core.numbers import Array
 from edgewright.evaluate.metrics.detections import LARGEST_SHARE
 from edgewright.evaluate.plugins.boxes import Placement, draw_mask, find_original_size, list_detections
+from edgewright.evaluate.plugins.classification import take_output
 from edgewright.evaluate.plugins.parameters import (
     DIMS,
     FLAG,
@@ -150,7 +151,7 @@ class ObjectDetection(PostprocessingPlugin):
 
 def cast_outputs(sample: Sample, dtypes: Sequence[str] | None) -> list[Array]:
     """The model's outputs in the types that a configuration says."""
-    outputs = [np.asarray(value) for value in sample.values]
+    outputs = [take_output(sample, n, is_empty_good=True) for n in range(len(sample.values))]
     for place, name in enumerate((dtypes or ())[: len(outputs)]):
         try:
             outputs[place] = outputs[place].astype(np.dtype(ALIASES.get(name, name)))

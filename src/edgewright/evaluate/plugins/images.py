@@ -19,7 +19,7 @@ from edgewright.evaluate.plugins.parameters import (
     choose_from,
     declare,
 )
-from edgewright.evaluate.plugins.pictures import change_images, find_size, has_image, take_image
+from edgewright.evaluate.plugins.pictures import change_images, find_size, has_image, take_colours, take_image
 from edgewright.evaluate.plugins.plugin import PreprocessingPlugin, register
 from edgewright.evaluate.plugins.resizing import (
     INTERPOLATIONS,
@@ -187,7 +187,7 @@ class CenternetPreprocessing(PreprocessingPlugin):
         height, width = find_size(image)
         center, reach, _ = self._place((height, width))
         scaled = (max(1, int(height * self.scale)), max(1, int(width * self.scale)))
-        moved = move_image(resize_image(image, scaled, OPENCV, None), center, reach, target)
+        moved = move_image(resize_image(take_colours(image), scaled, OPENCV, None), center, reach, target)
         values = np.rint(moved)[..., ::-1]
         means, deviations = np.array(CENTERNET_MEAN, np.float32), np.array(CENTERNET_STD, np.float32)
         normal = normalize_values(values, 255.0, means, deviations, is_divided_first=True)
@@ -225,7 +225,8 @@ class ImageTransformersInput(PreprocessingPlugin):
     def _prepare(self, image: Array) -> Array:
         """CLIP's: the shorter side resized, the middle cropped, normalised."""
         size = (self.dims[1], self.dims[2])
-        sized = resize_image(image, cover_size(find_size(image), size), PILLOW, "bicubic")
+        colours = take_colours(image)
+        sized = resize_image(colours, cover_size(find_size(colours), size), PILLOW, "bicubic")
         middle = cut_middle(sized, size, is_rounded=True)
         means, deviations = np.array(CLIP_MEAN, np.float32), np.array(CLIP_STD, np.float32)
         normal = normalize_values(middle, 255.0, means, deviations, is_divided_first=True)

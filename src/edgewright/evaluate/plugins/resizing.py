@@ -24,7 +24,7 @@ PARTS = 2048
 
 
 def resize_image(image: Array, size: tuple[int, int], library: str, interpolation: str | None) -> Array:
-    """An image (height, width, channels) of bytes or real numbers in another height and width."""
+    """An image (height, width, channels), or several, in another height and width; of its own type."""
     known = INTERPOLATIONS[library]
     kind = interpolation or known[0]
     if kind not in known:
@@ -32,8 +32,8 @@ def resize_image(image: Array, size: tuple[int, int], library: str, interpolatio
             f"the library {library} has no interpolation '{kind}', it has {', '.join(known)}",
             do="set 'interp' to one of these, or 'library' to another",
         )
-    if image.ndim == 2:
-        return resize_image(image[..., None], size, library, kind)[..., 0]
+    if image.ndim == 4:
+        return np.stack([resize_image(each, size, library, kind) for each in image])
     if library in {PILLOW, TORCHVISION}:
         return _resize_with_pillow(image, size, PILLOW_NUMBERS[kind])
     if library == TENSORFLOW:

@@ -1,5 +1,6 @@
 """What plugins hand on: samples, the data set that they come from, and what a configuration says besides."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edgewright.core.errors import BadInput, EdgewrightError, Where, locate_problem, shown
-from edgewright.core.files import measure_file
+from edgewright.core.errors import BadInput, EdgewrightError, ShapeMismatch, Where, locate_problem, shown
+from edgewright.core.files import measure_file, read_limited
 from edgewright.core.numbers import Array
 
 if TYPE_CHECKING:
     from edgewright.evaluate.plugins.plugin import Plugin
+
+
+LARGEST_TEXT = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,11 @@ class StoredText:
     """A text or a JSON document in a file."""
 
     path: Path
-    value: Any
+
+    def read(self) -> Any:
+        """The text, or the data of the document."""
+        text = read_limited(self.path, LARGEST_TEXT).decode("utf-8", "surrogatepass")
+        return json.loads(text) if self.path.suffix == ".json" else text
 
 
 # A file that no plugin has read yet, an array, a text, or plain data that JSON can hold.
@@ -84,6 +92,13 @@ class Sample:
             return [self]
         arrays = [np.asarray(load_value(value)) for value in self.values]
         count = self.facts["batch"]
+        if any(array.ndim == 0 or array.shape[0] % count for array in arrays):
+            shapes = [list(array.shape) for array in arrays]
+            raise ShapeMismatch(
+                f"outputs of a batch of {count} have the shapes {shapes}, expected it as first size",
+                self.where,
+                do="leave create_batch out, or set the batch size that the model was made for",
+            )
         parts = [array.reshape(count, -1, *array.shape[1:]) for array in arrays]
         return [
             replace(member, values=tuple(part[place] for part in parts))
@@ -93,9 +108,7 @@ class Sample:
 
 def load_value(value: Value) -> Value:
     """What a stored value holds; others are themselves."""
-    if isinstance(value, StoredArray):
-        return value.read()
-    return value.value if isinstance(value, StoredText) else value
+    return value.read() if isinstance(value, StoredArray | StoredText) else value
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,18 @@
 """Scales of blocks: from the largest value, or searched so that the error that matters is least."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from edgewright.core.machine_use import count_cores, read_thread_limit
 from edgewright.core.numbers import Array
 from edgewright.llm.rounding.codes import Codes, Grid, choose_codes, round_scales
 
 # How far a searched scale may be from the one that reaches the largest value, in steps of codes.
 REACH, TRIES = 1.2, 25
+# Weights that one thread searches at a time: what it needs stays in the cache.
+PIECE = 1 << 19
 Scales = tuple[Array, Array | None]
 
 
@@ -26,9 +30,17 @@ def quantize_with_search(weights: Array, grid: Grid, importance: Array | None = 
         grid: what values they may take.
         importance: how much an error in each column matters; None: all alike.
     """
-    blocks = _cut(weights, grid)
     matters = np.ones(weights.shape[1], np.float32) if importance is None else importance
-    return _join(weights, blocks, search_scales(blocks, matters.reshape(blocks.shape[1:]), grid), grid)
+
+    def quantize_rows(part: Array) -> Codes:
+        blocks = _cut(part, grid)
+        return _join(part, blocks, search_scales(blocks, matters.reshape(blocks.shape[1:]), grid), grid)
+
+    rows = max(1, PIECE // weights.shape[1])
+    parts = [weights[at : at + rows] for at in range(0, len(weights), rows)]
+    # Rows know nothing of each other, and numpy leaves the other threads alone while it computes.
+    with ThreadPoolExecutor(read_thread_limit() or count_cores()) as pool:
+        return join_codes(list(pool.map(quantize_rows, parts)))
 
 
 def find_reaching_scales(blocks: Array, grid: Grid) -> Scales:
@@ -104,6 +116,17 @@ def _cut(weights: Array, grid: Grid) -> Array:
 def _join(weights: Array, blocks: Array, chosen: Scales, grid: Grid) -> Codes:
     scales, zeros = chosen
     return pack_codes(choose_codes(blocks, scales, zeros, grid).reshape(weights.shape), scales, zeros, grid)
+
+
+def join_codes(parts: Sequence[Codes]) -> Codes:
+    """The codes of all rows."""
+    zeros = [part.zeros for part in parts if part.zeros is not None]
+    return Codes(
+        parts[0].grid,
+        np.concatenate([part.codes for part in parts]),
+        np.concatenate([part.scales for part in parts]),
+        np.concatenate(zeros) if zeros else None,
+    )
 
 
 def pack_codes(codes: Array, scales: Array, zeros: Array | None, grid: Grid) -> Codes:

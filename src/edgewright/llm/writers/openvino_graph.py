@@ -45,7 +45,9 @@ class OpenvinoDecoder:
         kinds |= {POSITIONS: ([-1, -1], np.int64), BEAMS: ([-1], np.int32)}
         inputs = {}
         for name, (shape, dtype) in kinds.items():
-            node = self._ops.parameter(shape, dtype, name)
+            node = self._ops.parameter(shape, dtype)
+            # OpenVINO GenAI looks for the names of nodes, not only for those of tensors.
+            node.set_friendly_name(name)
             node.output(0).get_tensor().set_names({name})
             inputs[name] = node
         return inputs

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 
 from edgewright.analyse.encoding_check import measure_outputs
-from edgewright.analyse.odd_encodings import Feeds, OddEncoding
+from edgewright.analyse.fresh_encodings import Feeds
+from edgewright.analyse.odd_encodings import OddEncoding, list_shared_values
 from edgewright.analyse.quantization.compare_tensors import ACTIVATION, BIAS, WEIGHT, ComparedTensor
 from edgewright.core.words import quote_names
 from edgewright.model.model import Model
@@ -60,11 +61,14 @@ def _drop_odd(variant: Variant, odd: tuple[OddEncoding, ...]) -> tuple[EncodingS
     overrides = variant.request.overrides
     if overrides is None or not odd:
         return overrides, []
-    names = (
-        {entry.source for entry in odd}
-        | {entry.tensor for entry in odd}
-        | {entry.layer for entry in odd if not entry.is_weight}
-    )
+    # An encoding may have been given by the name of any tensor that has it.
+    graph = variant.quantized
+    shared = {
+        value
+        for entry in odd
+        for value in ([entry.tensor] if entry.is_weight else list_shared_values(graph, entry.tensor))
+    }
+    names = shared | {graph.source_names.get(value, value) for value in shared} | {e.source for e in odd}
     kept = tuple(entry for entry in overrides.tensors if entry.name not in names)
     dropped = [entry.name for entry in overrides.tensors if entry.name in names]
     text = f"calibrated afresh, in place of the overrides: {quote_names(dropped)}"

@@ -194,6 +194,7 @@ class App {
     act("theme", () => this.switchTheme());
     act("outline-button", () => this.switchOutline());
     act("save", () => this.save());
+    find("problem").querySelector("button").addEventListener("click", () => (find("problem").hidden = true));
     act("open", () => find("file").click());
     act("diff-button", () => this.openDiff());
     find("file").addEventListener("change", () => this.openFile(find("file").files[0]));
@@ -269,12 +270,17 @@ class App {
     }
   }
 
+  /** The keys of the menu of other viewers; whether it was one of them. */
+  onMenuKey(event) {
+    const isOpen = event.key === "o" && !find("open").hidden;
+    const isSave = event.shiftKey && event.key.toLowerCase() === "e";
+    if (isOpen) find("file").click();
+    if (isSave) this.save();
+    return isOpen || isSave;
+  }
+
   onKey(event) {
-    if (event.ctrlKey && event.key === "o" && !find("open").hidden) {
-      event.preventDefault();
-      find("file").click();
-      return;
-    }
+    if (event.ctrlKey && this.onMenuKey(event)) event.preventDefault();
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches?.("input, select, textarea, dialog *, [role=treeitem]")) return;
     const actions = {
@@ -326,17 +332,16 @@ function fillChoices(select, titles) {
 }
 
 function showWait(text) {
+  find("problem").hidden = true;
   find("wait").hidden = false;
-  find("wait").classList.remove("problem");
   find("wait").textContent = text;
 }
 
-/** Says why a model is not shown; the list of models stays usable. */
+/** Says why a model is not shown; what was shown before stays usable. */
 function showProblem(problem) {
-  const wait = find("wait");
-  wait.hidden = false;
-  wait.classList.add("problem");
-  wait.textContent = String(problem.message || problem);
+  find("wait").hidden = true;
+  find("problem").hidden = false;
+  find("problem").querySelector("p").textContent = String(problem.message || problem);
 }
 
 document.documentElement.classList.toggle("framed", isFramed);

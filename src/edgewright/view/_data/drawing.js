@@ -128,7 +128,8 @@ function drawBox(context, box, view, colours, look, scene) {
     context.stroke();
   }
   rings.forEach((colour, index) => {
-    const gap = 2.5 + 4 * index;
+    // Beside the border of what is selected, not under it.
+    const gap = (isSelected ? 4.5 : 2.5) + 4 * index;
     context.strokeStyle = colour;
     context.lineWidth = 3.5;
     round(context, x - gap, y - gap, w + 2 * gap, h + 2 * gap, RADIUS + gap);

@@ -51,6 +51,10 @@ def test_low_scores_and_padding_rows_are_left_out(compute):
     ]
 
 
+def test_no_detections_are_an_answer_too(compute):
+    assert _detect(compute, np.zeros((0, 4)), (), ()) == []
+
+
 def test_masks_fill_their_boxes(compute):
     masks = np.zeros((1, 2, 4, 4), np.float32)
     masks[0, 1] = 1
@@ -106,6 +110,39 @@ def test_centernet_undoes_what_its_preprocessing_did(open_plugin, context):
     heat[0, 0, 16, 16], sizes[0, :, 16, 16] = 0.9, (16, 8)
     (result,) = after.process([sample.make_next([heat, sizes, offsets])], context)
     np.testing.assert_allclose(result.values[0][0]["bbox"], [100, 50, 200, 100])
+
+
+def test_people_have_keypoints_that_coco_counts(compute, open_plugin, tmp_path):
+    heat, sizes, offsets = (np.zeros((1, c, 25, 25)) for c in (1, 2, 2))
+    moves, joints, shifts = (np.zeros((1, c, 25, 25)) for c in (34, 17, 2))
+    heat[0, 0, 12, 12], sizes[0, :, 12, 12] = 0.9, (16, 16)
+    moves[0, :, 12, 12] = np.tile([2.0, 3.0], 17)
+    joints[0, 5, 16, 15] = 0.8  # near (14, 15), where the sixth joint was regressed
+    shifts[0, :, 16, 15] = 0.5, 0.25
+    joints[0, 6, 0, 0] = 0.8  # outside of the box
+    facts = {ORIGINAL_SIZE: (100, 100)}
+    terms = {"dtypes": ["float32"] * 6, "output_dims": "25,25", "score": 0.5}
+    (person,) = compute(
+        "centernet_postprocess", heat, sizes, moves, offsets, joints, shifts, facts=facts, **terms
+    )
+    points = np.reshape(person["keypoints"], (17, 3))
+    np.testing.assert_allclose(points[5], [62, 65, 1])
+    np.testing.assert_allclose(points[6], [56, 60, 1])
+    context = _write_coco(tmp_path, [[16, 16, 64, 64]])
+    truth = json.loads((tmp_path / "truth.json").read_text())
+    right = points.copy()
+    right[:, 2] = 2
+    truth["annotations"][0] |= {
+        "keypoints": right.reshape(-1).tolist(),
+        "num_keypoints": 17,
+        "category_id": 1,
+    }
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    plugin = open_plugin("map_coco", keypoint_map=True, map_80_to_90=True)
+    figures = plugin.measure([Sample(0, ([person],), (Path("0.jpg"),))], context)
+    assert figures["keypoints_mAP"] == pytest.approx(1.0)
+    person["keypoints"] = (points + np.array([40, 40, 0])).reshape(-1).tolist()
+    assert plugin.measure([Sample(0, ([person],), (Path("0.jpg"),))], context)["keypoints_mAP"] == 0
 
 
 def test_centerface_finds_what_was_drawn(compute):

@@ -1,10 +1,13 @@
 """Images are resized, cropped and normalised as the libraries that define it do."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PIL import Image
 
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, ShapeMismatch, UsageError
+from edgewright.evaluate.plugins.chain import process_samples
 from edgewright.evaluate.plugins.plugin import find_builtin_plugins
 from edgewright.evaluate.plugins.resizing import PILLOW_NUMBERS, resize_image
 from edgewright.evaluate.plugins.sample import Sample
@@ -178,8 +181,6 @@ def test_layouts(compute, pixels):
 
 @pytest.mark.parametrize("truncate", [False, True])
 def test_batches_know_their_members(open_plugin, context, truncate):
-    from dataclasses import replace
-
     samples = [Sample(n, (np.full((1, 2), n),)) for n in range(5)]
     batches = list(
         open_plugin("create_batch", truncate=truncate).process(samples, replace(context, batch_size=2))
@@ -234,3 +235,15 @@ def test_odd_arrays_are_clean_errors(compute, name, shape):
     )
     with pytest.raises(EdgewrightError):
         compute(name, np.zeros(shape, np.uint8), **dims, **terms)
+
+
+def test_batches_of_files_take_the_place_of_single_ones(open_plugin, context):
+    chain = [open_plugin("normalize"), open_plugin("create_batch")]
+    in_files = replace(context, batch_size=2, is_memory=False)
+    samples = [Sample(n, (np.full((1, 4, 4, 3), n, np.uint8),)) for n in range(3)]
+    batches = list(process_samples(chain, samples, in_files, "preproc"))
+    files = sorted(path.parent.name for path in in_files.work.rglob("*.raw"))
+    assert files == ["1_create_batch", "1_create_batch"]
+    assert batches[1].load().values[0].shape == (2, 4, 4, 3)
+    with pytest.raises(ShapeMismatch, match="outputs of a batch of 2 have the shapes"):
+        batches[0].make_next([np.zeros(3)]).split()

@@ -233,6 +233,13 @@ def test_topk_is_that_of_scikit_learn(open_plugin, tmp_path):
         open_plugin("topk").measure(results[:1], context)
 
 
+def test_an_output_that_is_all_one_is_no_answer(open_plugin, tmp_path):
+    (tmp_path / "truth.txt").write_text("".join(f"{n}\n" for n in range(10)))
+    context = Context(Dataset(tmp_path, (), annotations=tmp_path / "truth.txt"), tmp_path)
+    results = [Sample(n, (np.zeros(10),)) for n in range(10)]
+    assert open_plugin("topk", kval="1,5").measure(results, context) == {"top1": 0.1, "top5": 0.5}
+
+
 def test_precision_counts_texts_that_are_equal(open_plugin, tmp_path):
     (tmp_path / "truth.txt").write_text("a.jpg AB 12\nb.jpg CD34\nc.jpg X\n")
     context = Context(Dataset(tmp_path, (), annotations=tmp_path / "truth.txt"), tmp_path)

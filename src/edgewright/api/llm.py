@@ -1,0 +1,101 @@
+"""Language models: what `ew.llm` is."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+
+from edgewright.llm.evaluate_file import TextScore, evaluate_file
+from edgewright.llm.generate import TextGenerator
+from edgewright.llm.quantize_model import (
+    LanguageModelFile,
+    check_increase,
+    choose_recipe_name,
+    quantize_language_model,
+)
+from edgewright.llm.recipe import Recipe
+
+
+def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
+    checkpoint: Path | str,
+    *,
+    to: str = "gguf",
+    precision: str = "int4",
+    recipe: str | None = None,
+    block: int = 32,
+    asym: bool = False,
+    calib: Path | str | None = None,
+    keep: Mapping[str, str] | None = None,
+    text: Path | str | None = None,
+    max_increase: float | None = None,
+    output: Path | str | None = None,
+) -> LanguageModelFile:
+    """Quantizes a Hugging Face checkpoint and writes it in the format of a runtime.
+
+    Args:
+        checkpoint: a folder with config.json, .safetensors and the tokenizer's files.
+        to: gguf, onnx, openvino, mlx or safetensors.
+        precision: int4, int8, fp16 or fp32.
+        recipe: fast, balanced or best; best with `calib` and fast without where nothing is said.
+        block: weights that share a scale.
+        asym: codes with a zero point in place of symmetric ones.
+        calib: a text that calibrates 4 bits, or a .npy file of its tokens.
+        keep: another precision for matrices whose names contain a word.
+        text: run through the file in its own runtime, beside the checkpoint; None: nothing is run.
+        max_increase: of perplexity in percent; more is an error.
+        output: the file or folder.
+    """
+    name = choose_recipe_name(recipe, precision, has_text=calib is not None)
+    made = quantize_language_model(
+        checkpoint,
+        to,
+        recipe=Recipe(precision, name, block, not asym, dict(keep or {})),
+        calibration=calib,
+        output=output,
+        text=text,
+    )
+    check_increase(made, max_increase)
+    return made
+
+
+def evaluate(
+    path: Path | str,
+    text: Path | str,
+    *,
+    against: Path | str | None = None,
+    window: int | None = None,
+    windows: int | None = None,
+) -> TextScore:
+    """The perplexity of a text by a file of any format, in its own runtime.
+
+    Args:
+        path: a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX or a checkpoint.
+        text: a text, or a .npy file of its tokens.
+        against: the checkpoint that it was made from, to compare with.
+        window: tokens of a piece, each from an empty context.
+        windows: pieces at most.
+    """
+    return evaluate_file(path, text, against=against, window=window, windows=windows)
+
+
+def generate(
+    path: Path | str,
+    prompt: str,
+    *,
+    tokens: int = 128,
+    context: int = 2048,
+    temperature: float = 0.0,
+    seed: int = 0,
+) -> Iterator[str]:
+    """What a language model writes after a prompt, piece by piece.
+
+    Args:
+        path: a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX or a checkpoint.
+        prompt: the beginning of the text.
+        tokens: at most.
+        context: tokens of prompt and answer together.
+        temperature: 0 takes the likeliest token.
+        seed: the same seed gives the same text.
+    """
+    generator = TextGenerator(path, context=context, temperature=temperature, seed=seed)
+    with closing(generator):
+        yield from generator.continue_text(prompt, tokens)

@@ -1,0 +1,165 @@
+"""How well a file predicts a text, in its own runtime, beside the checkpoint that it was made from."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from edgewright.core.errors import UsageError, Where
+from edgewright.core.events import announce_progress
+from edgewright.core.numbers import Array
+from edgewright.evaluate.statistics import NORMAL_95
+from edgewright.llm.forward import compute_losses, cut_windows, iterate_float_logits
+from edgewright.llm.load.checkpoint import Checkpoint
+from edgewright.llm.runtimes.session import RuntimeSession
+from edgewright.llm.texts import read_tokens
+
+# Tokens of a window where nothing is said.
+WINDOW = 256
+# Bytes of reference logits that are kept for the divergence.
+MOST_LOGITS = 1 << 28
+# Windows whose logits are compared whole, and the largest difference of losses that is told.
+MOST_COMPARED, MOST_NATS = 8, 50.0
+# An increase of perplexity in percent that is accepted where nothing is said.
+LIMITS = {"int4": 5.0, "int8": 0.5, "fp16": 0.1, "fp32": 0.1}
+Windows = Sequence[tuple[Array, Array]]
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """What a runtime made of a text."""
+
+    path: str
+    format: str
+    windows: int
+    tokens: int
+    perplexity: float
+    tokens_per_second: float
+    # Of the checkpoint on the same tokens, where one was given.
+    float_perplexity: float | None = None
+    # In percent, with the 95 % interval of the difference on the same tokens.
+    increase: float | None = None
+    increase_low: float | None = None
+    increase_high: float | None = None
+    # Share of tokens whose likeliest successor is the same, and the divergence in nats of some of them.
+    same_tokens: float | None = None
+    divergence: float | None = None
+
+
+def evaluate_file(
+    path: Path | str,
+    text: Path | str,
+    *,
+    against: Path | str | None = None,
+    window: int | None = None,
+    windows: int | None = None,
+) -> TextScore:
+    """The perplexity of a text by a file of any format, each window from an empty context.
+
+    Args:
+        path: a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX or a checkpoint.
+        text: a text, or a .npy file of its tokens.
+        against: the checkpoint that it was made from, to compare with.
+        window: tokens of a window; 256 where nothing is said, or what the checkpoint has room for.
+        windows: how many at most; None: the whole text.
+    """
+    checkpoint = None if against is None else Checkpoint(against)
+    window = _choose_window(window, checkpoint)
+    with RuntimeSession(path, window) as session:
+        source = Path(path) if checkpoint is None else checkpoint.folder
+        tokens = read_tokens(source, Path(text), session)
+        pieces = cut_windows(tokens, window, windows)
+        if not pieces:
+            raise UsageError(
+                f"the text has {len(tokens)} tokens, expected more than {window}", Where(file=str(text))
+            )
+        return measure_windows(session, pieces, checkpoint)
+
+
+def _choose_window(window: int | None, checkpoint: Checkpoint | None) -> int:
+    room = WINDOW if checkpoint is None else checkpoint.spec.context
+    if window is not None and checkpoint is not None and window > room:
+        raise UsageError(f"a window has {window} tokens, the model has room for {room}", do="choose fewer")
+    return window or min(WINDOW, room)
+
+
+def measure_windows(session: RuntimeSession, pieces: Windows, checkpoint: Checkpoint | None) -> TextScore:
+    """The windows through a runtime, and through the checkpoint in floats."""
+    plain = None if checkpoint is None else _measure_floats(checkpoint, pieces)
+    losses: list[Array] = []
+    likeliest: list[Array] = []
+    gaps: list[Array] = []
+    start = time.monotonic()
+    with announce_progress(f"running the text in {session.kind}", total=len(pieces)) as step:
+        for number, (tokens, targets) in enumerate(pieces):
+            loss, best, gap = session.measure(
+                tokens, targets, None if plain is None else plain.logits.get(number)
+            )
+            losses.append(loss)
+            likeliest.append(best)
+            gaps += [] if gap is None else [gap]
+            step()
+    every = np.concatenate(losses)
+    score = TextScore(
+        path=str(session.path),
+        format=session.kind,
+        windows=len(pieces),
+        tokens=len(every),
+        perplexity=math.exp(every.mean()),
+        tokens_per_second=len(every) / max(time.monotonic() - start, 1e-9),
+    )
+    return score if plain is None else _compare(score, plain, losses, likeliest, gaps)
+
+
+@dataclass(frozen=True)
+class _FloatRun:
+    """What the checkpoint made of each window; logits of some of them."""
+
+    losses: list[Array]
+    likeliest: list[Array]
+    logits: dict[int, Array]
+
+
+def _measure_floats(checkpoint: Checkpoint, pieces: Windows) -> _FloatRun:
+    size = 4 * checkpoint.spec.vocabulary * len(pieces[0][0])
+    kept = max(1, min(MOST_COMPARED, MOST_LOGITS // size))
+    run = _FloatRun([], [], {})
+    with announce_progress("running the text in floats", total=len(pieces)) as step:
+        every = iterate_float_logits(checkpoint, [tokens for tokens, _ in pieces])
+        for number, (logits, (_, targets)) in enumerate(zip(every, pieces, strict=True)):
+            run.losses.append(compute_losses(logits, targets))
+            run.likeliest.append(logits.argmax(axis=-1))
+            if number < kept:
+                run.logits[number] = logits
+            step()
+    return run
+
+
+def _compare(
+    score: TextScore, plain: _FloatRun, losses: list[Array], likeliest: list[Array], gaps: list[Array]
+) -> TextScore:
+    """Beside the float model on the same tokens; windows are what varies."""
+    pairs = zip(losses, plain.losses, strict=True)
+    differences = np.array([np.mean(loss - base) for loss, base in pairs], np.float64)
+    low, high = find_interval(differences)
+    return replace(
+        score,
+        float_perplexity=math.exp(np.concatenate(plain.losses).mean()),
+        increase=100 * math.expm1(float(differences.mean())),
+        increase_low=100 * math.expm1(low),
+        increase_high=100 * math.expm1(min(high, MOST_NATS)),
+        same_tokens=float(np.mean(np.concatenate(likeliest) == np.concatenate(plain.likeliest))),
+        divergence=float(np.concatenate(gaps).mean()),
+    )
+
+
+def find_interval(differences: Array) -> tuple[float, float]:
+    """The 95 % interval of a mean; one window shows nothing of how windows differ."""
+    if len(differences) < 2:
+        return -math.inf, math.inf
+    mean = float(differences.mean())
+    reach = NORMAL_95 * float(differences.std(ddof=1)) / math.sqrt(len(differences))
+    return mean - reach, mean + reach

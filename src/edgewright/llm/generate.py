@@ -1,0 +1,163 @@
+"""Texts that a language model writes, token by token, in its own runtime."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from edgewright.core.errors import BadInput, UsageError, Where, shown
+from edgewright.core.files import read_limited
+from edgewright.core.numbers import Array
+from edgewright.llm.load.vocabulary import LARGEST, SETTINGS, TEMPLATE, TOKENIZER
+from edgewright.llm.runtimes.session import RuntimeSession
+from edgewright.llm.texts import open_tokenizer
+
+# What stands where the bytes of a character are not all there yet.
+INCOMPLETE = "�"
+# Where the tokens that end an answer are written, in the order of preference.
+SETTINGS_FILES = ("generation_config.json", "config.json")
+Message = dict[str, str]
+
+
+class TextGenerator:
+    """Continues a text or answers in a chat; the model remembers what came before.
+
+    Args:
+        path: a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX or a checkpoint.
+        context: tokens of prompt and answer together.
+        temperature: 0 takes the likeliest token; more makes unlikely ones likelier.
+        seed: the same seed gives the same text.
+    """
+
+    def __init__(
+        self, path: Path | str, *, context: int = 2048, temperature: float = 0.0, seed: int = 0
+    ) -> None:
+        self._folder, self._context, self._temperature = Path(path), context, temperature
+        self._session = RuntimeSession(path, context)
+        self._rng = np.random.default_rng(seed)
+        self._tokenizer = open_tokenizer(self._folder) if (self._folder / TOKENIZER).is_file() else None
+        self._known: list[int] = []
+
+    def close(self) -> None:
+        """Ends the runtime's process."""
+        self._session.__exit__(None, None, None)
+
+    def continue_text(self, text: str, tokens: int) -> Iterator[str]:
+        """What follows a text, piece by piece."""
+        yield from self._generate(self.split_text(text), tokens)
+
+    def answer(self, messages: Sequence[Message], tokens: int) -> Iterator[str]:
+        """The answer in a chat, piece by piece."""
+        yield from self._generate(self.split_text(self.spell_chat(messages)), tokens)
+
+    def split_text(self, text: str) -> list[int]:
+        """The tokens of a text, with the one that begins texts where the model has one."""
+        if self._tokenizer is None:
+            return self._session.split_text(text, is_start=True)
+        begin = _read_word(_read_settings(self._folder / SETTINGS), "bos_token")
+        has_begin = bool(begin) and text.startswith(begin)
+        return list(self._tokenizer.encode(text, add_special_tokens=not has_begin).ids)
+
+    def spell_chat(self, messages: Sequence[Message]) -> str:
+        """A chat as the model was taught to read it."""
+        template, settings = self._find_template(), _read_settings(self._folder / SETTINGS)
+        if not template:
+            raise UsageError(
+                "the model has no chat template", Where(file=str(self._folder)), do="use `edgewright llm run`"
+            )
+        words = {name: _read_word(settings, name) for name in ("bos_token", "eos_token")}
+        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+        environment.globals["raise_exception"] = _refuse_messages
+        try:
+            return environment.from_string(template).render(
+                messages=list(messages), add_generation_prompt=True, **words
+            )
+        except (TemplateError, TypeError, ValueError) as problem:
+            raise BadInput(
+                f"the chat template fails: {shown(problem)}", Where(file=str(self._folder))
+            ) from None
+
+    def _find_template(self) -> str:
+        if self._tokenizer is None:
+            return self._session.get_template()
+        path = self._folder / TEMPLATE
+        if path.is_file():
+            return read_limited(path, LARGEST).decode("utf-8", errors="replace")
+        template = _read_settings(self._folder / SETTINGS).get("chat_template")
+        return template if isinstance(template, str) else ""
+
+    def _generate(self, tokens: list[int], most: int) -> Iterator[str]:
+        if not tokens or len(tokens) >= self._context:
+            raise UsageError(
+                f"the prompt has {len(tokens)} tokens, expected 1 to {self._context - 1}",
+                do="shorten it, or raise --context",
+            )
+        last_tokens, made, shown_text = self._list_ends(), [], ""
+        logits = self._feed(tokens)
+        for _ in range(min(most, self._context - len(tokens))):
+            token = self._choose(logits)
+            if token in last_tokens:
+                return
+            made.append(token)
+            text = self._join(made)
+            if not text.endswith(INCOMPLETE):
+                yield text[len(shown_text) :]
+                shown_text = text
+            logits = self._feed([*self._known, token])
+
+    def _feed(self, tokens: list[int]) -> Array:
+        """Only what the model does not know yet, where the beginning is the same."""
+        count = len(self._known)
+        if tokens[:count] != self._known or len(tokens) == count:
+            self._session.reset()
+            count = 0
+        self._known = tokens
+        return self._session.feed(np.array(tokens[count:], np.int64))
+
+    def _choose(self, logits: Array) -> int:
+        if self._temperature <= 0:
+            return int(logits.argmax())
+        scaled = logits.astype(np.float64) / self._temperature
+        shares = np.exp(scaled - scaled.max())
+        return int(self._rng.choice(len(shares), p=shares / shares.sum()))
+
+    def _join(self, tokens: list[int]) -> str:
+        if self._tokenizer is None:
+            return self._session.join_tokens(tokens).decode("utf-8", errors="replace")
+        return str(self._tokenizer.decode(tokens))
+
+    def _list_ends(self) -> set[int]:
+        """Tokens that end an answer."""
+        if self._tokenizer is None:
+            return set(self._session.list_ends())
+        for name in SETTINGS_FILES:
+            tokens = _read_settings(self._folder / name).get("eos_token_id")
+            if tokens is not None:
+                return set(tokens if isinstance(tokens, list) else [tokens])
+        model = _read_settings(self._folder / "genai_config.json").get("model", {})
+        tokens = model.get("eos_token_id", [])
+        return set(tokens if isinstance(tokens, list) else [tokens])
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(read_limited(path, LARGEST))
+    except (ValueError, RecursionError) as problem:
+        raise BadInput(f"the file is no JSON: {shown(problem)}", Where(file=str(path))) from None
+    return content if isinstance(content, dict) else {}
+
+
+def _read_word(settings: dict[str, Any], name: str) -> str:
+    value = settings.get(name)
+    word = value.get("content") if isinstance(value, dict) else value
+    return word if isinstance(word, str) else ""
+
+
+def _refuse_messages(reason: str) -> None:
+    raise TemplateError(reason)

@@ -1,0 +1,1 @@
+"""Language models in the runtimes that they were written for."""

@@ -1,0 +1,88 @@
+"""What every runtime does with a language model: it takes tokens and gives logits."""
+
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from edgewright.core.errors import BadInput, Where
+from edgewright.core.numbers import Array
+
+GGUF, ONNX, OPENVINO, MLX, FLOAT = "gguf", "onnx", "openvino", "mlx", "safetensors"
+# What is needed to run each.
+PACKAGES = {GGUF: "llama_cpp", ONNX: "onnxruntime", OPENVINO: "openvino", MLX: "mlx_lm", FLOAT: "numpy"}
+MAGIC = b"GGUF"
+
+
+class Decoder(Protocol):
+    """A model that remembers the tokens it was given."""
+
+    def feed(self, tokens: Array) -> Array:
+        """The logits after each of these tokens, [tokens, vocabulary]."""
+
+    def reset(self) -> None:
+        """Forgets all tokens."""
+
+
+@runtime_checkable
+class OwnTokenizer(Protocol):
+    """What a runtime knows of texts where its file has the tokenizer."""
+
+    def split_text(self, text: str, *, is_start: bool) -> list[int]:
+        """The tokens of a text."""
+
+    def join_tokens(self, tokens: list[int]) -> bytes:
+        """The text of tokens."""
+
+    def list_ends(self) -> list[int]:
+        """Tokens that end an answer."""
+
+    def get_template(self) -> str:
+        """How a chat is spelled."""
+
+
+def find_kind(path: Path) -> str:
+    """The format of a file or folder, by what is in it."""
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) == MAGIC:
+                return GGUF
+    elif (path / "model.onnx").is_file():
+        return ONNX
+    elif (path / "openvino_model.xml").is_file():
+        return OPENVINO
+    elif (path / "config.json").is_file():
+        return MLX if b'"quantization"' in (path / "config.json").read_bytes()[: 1 << 20] else FLOAT
+    what = "the path is neither a GGUF file nor a folder of a language model"
+    raise BadInput(
+        what if path.exists() else "there is no such file or folder",
+        Where(file=str(path)),
+        do="give what `edgewright llm quantize` wrote, or a Hugging Face checkpoint",
+    )
+
+
+def open_decoder(kind: str, path: Path, context: int) -> Decoder:
+    """A model in its runtime.
+
+    Args:
+        kind: one of the formats.
+        path: the file or folder.
+        context: tokens that it must be able to remember.
+    """
+    if kind == GGUF:
+        from edgewright.llm.runtimes.gguf_decoder import GgufDecoder
+
+        return GgufDecoder(path, context)
+    if kind == ONNX:
+        from edgewright.llm.runtimes.onnx_decoder import OnnxDecoder
+
+        return OnnxDecoder(path)
+    if kind == OPENVINO:
+        from edgewright.llm.runtimes.openvino_decoder import OpenvinoDecoder
+
+        return OpenvinoDecoder(path)
+    if kind == MLX:
+        from edgewright.llm.runtimes.mlx_decoder import MlxDecoder
+
+        return MlxDecoder(path)
+    from edgewright.llm.runtimes.float_decoder import FloatDecoder
+
+    return FloatDecoder(path)

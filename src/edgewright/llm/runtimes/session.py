@@ -1,0 +1,85 @@
+"""A language model in a process of its own: a runtime that crashes becomes an error."""
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from edgewright.abi.worker_process import WorkerProcess
+from edgewright.core.errors import EdgewrightError, Where
+from edgewright.core.numbers import Array
+from edgewright.llm.runtimes.decoder import find_kind
+from edgewright.llm.runtimes.messages import CODEC
+
+# A large model on a slow machine takes minutes for a piece of text, not hours.
+SECONDS = 3600.0
+
+
+class RuntimeSession:
+    """Opens a file or folder in the runtime that it was written for.
+
+    Args:
+        path: a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX or a checkpoint.
+        context: tokens that are remembered.
+    """
+
+    def __init__(self, path: Path | str, context: int) -> None:
+        self.path = Path(path)
+        self.kind = find_kind(self.path)
+        self._child = WorkerProcess(
+            "edgewright.llm.runtimes.worker",
+            f"the process that runs {self.kind}",
+            CODEC,
+            SECONDS,
+            Where(file=str(path)),
+        )
+        try:
+            self._call("open", kind=self.kind, path=str(self.path.resolve()), context=context)
+        except BaseException:
+            self._child.stop()
+            raise
+
+    def __enter__(self) -> "RuntimeSession":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._child.stop()
+
+    def measure(
+        self, tokens: Array, targets: Array, reference: Array | None = None
+    ) -> tuple[Array, Array, Array | None]:
+        """Losses of the targets, the likeliest tokens, and the divergence from reference logits."""
+        losses, likeliest, gaps = self._call("measure", tokens=tokens, targets=targets, reference=reference)
+        return losses, likeliest, gaps
+
+    def feed(self, tokens: Array) -> Array:
+        """The logits after the last of these tokens."""
+        logits: Array = self._call("feed", tokens=tokens)
+        return logits
+
+    def reset(self) -> None:
+        """Forgets all tokens."""
+        self._call("reset")
+
+    def split_text(self, text: str, *, is_start: bool) -> list[int]:
+        """The tokens of a text by the runtime's own tokenizer; none where it has none."""
+        return self._call("split_text", text=text, is_start=is_start) or []
+
+    def join_tokens(self, tokens: list[int]) -> bytes:
+        """The text of tokens by the runtime's own tokenizer."""
+        return bytes(self._call("join_tokens", tokens=tokens))
+
+    def list_ends(self) -> list[int]:
+        """Tokens that end an answer, as the file says."""
+        return self._call("list_ends") or []
+
+    def get_template(self) -> str:
+        """How a chat is spelled, as the file says."""
+        return self._call("get_template") or ""
+
+    def _call(self, request: str, /, **arguments: Any) -> Any:
+        value, problem = self._child.exchange(request, arguments)
+        if isinstance(problem, EdgewrightError):
+            raise problem
+        return value

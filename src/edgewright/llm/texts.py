@@ -1,0 +1,64 @@
+"""Texts as tokens: through a model's own tokenizer, or from a .npy file."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edgewright.core.errors import BadInput, EnvironmentProblem, Where, shown
+from edgewright.core.files import read_limited
+from edgewright.core.numbers import Array
+from edgewright.core.optional import require
+from edgewright.llm.load.vocabulary import TOKENIZER
+from edgewright.llm.runtimes.session import RuntimeSession
+
+LARGEST_TEXT = 1 << 28
+
+
+def read_tokens(folder: Path, path: Path, session: RuntimeSession | None = None) -> Array:
+    """The tokens of a text or of a .npy file.
+
+    Args:
+        folder: where tokenizer.json is.
+        path: the text.
+        session: a runtime that may have the tokenizer where the folder has none.
+    """
+    if path.suffix == ".npy":
+        return read_token_file(path)
+    text = read_limited(path, LARGEST_TEXT).decode("utf-8", errors="replace")
+    if (folder / TOKENIZER).is_file():
+        return split_text(folder, text)
+    tokens = [] if session is None else session.split_text(text, is_start=True)
+    if not tokens:
+        raise BadInput(f"there is no {TOKENIZER}", Where(file=str(folder)), do="give a .npy file of tokens")
+    return np.array(tokens, np.int64)
+
+
+def read_token_file(path: Path) -> Array:
+    """One row of whole numbers."""
+    try:
+        tokens = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as problem:
+        raise BadInput(f"the file cannot be read: {shown(problem)}", Where(file=str(path))) from None
+    if tokens.ndim != 1 or tokens.dtype.kind not in "iu":
+        raise BadInput(
+            f"the array is {tokens.dtype} {list(tokens.shape)}, expected one row of whole numbers",
+            Where(file=str(path)),
+        )
+    return np.asarray(tokens, np.int64)
+
+
+def split_text(folder: Path, text: str) -> Array:
+    """The tokens that a checkpoint's tokenizer gives."""
+    return np.array(open_tokenizer(folder).encode(text).ids, np.int64)
+
+
+def open_tokenizer(folder: Path) -> Any:
+    """The tokenizer of a folder."""
+    tokenizers = require("tokenizers", to="read texts; a .npy file of tokens needs nothing")
+    try:
+        return tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
+    except Exception as problem:
+        raise EnvironmentProblem(
+            f"the package tokenizers cannot read it: {shown(problem)}", Where(file=str(folder / TOKENIZER))
+        ) from None

@@ -1,0 +1,152 @@
+"""Files in their own runtimes: how well they predict a text, and what they write."""
+
+import json
+
+import numpy as np
+import pytest
+
+from edgewright.core.errors import AccuracyGate, BadInput, UsageError
+from edgewright.llm.evaluate_file import evaluate_file, find_interval
+from edgewright.llm.forward import compute_losses, iterate_float_logits
+from edgewright.llm.generate import TextGenerator
+from edgewright.llm.load.checkpoint import Checkpoint
+from edgewright.llm.quantize_model import check_increase, quantize_language_model
+from edgewright.llm.recipe import Recipe
+from edgewright.llm.runtimes.decoder import find_kind
+from edgewright.llm.runtimes.worker import compute_divergence
+from edgewright.tools.umbrella import main
+from tests.unit.llm.checkpoints import write_checkpoint
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = write_checkpoint(tmp_path_factory.mktemp("llm") / "m")
+    template = "{{ bos_token }}{% for m in messages %}{{ m['content'] }}{% endfor %}"
+    (path / "chat_template.jinja").write_text(template)
+    tokens = np.random.default_rng(1).integers(3, 96, 1300)
+    np.save(path.parent / "text.npy", tokens)
+    quantize_language_model(path, "onnx", recipe=Recipe("fp32"), output=path.parent / "fp32")
+    quantize_language_model(path, "onnx", recipe=Recipe("int4"), output=path.parent / "int4")
+    return path.parent
+
+
+def test_kinds_are_told_by_what_is_there(folder, tmp_path):
+    assert find_kind(folder / "m") == "safetensors"
+    assert find_kind(folder / "int4") == "onnx"
+    (tmp_path / "x").write_bytes(b"GGUF....")
+    assert find_kind(tmp_path / "x") == "gguf"
+    with pytest.raises(BadInput, match="neither a GGUF file nor a folder"):
+        find_kind(tmp_path)
+    with pytest.raises(BadInput, match="no such file"):
+        find_kind(tmp_path / "nothing")
+
+
+def test_perplexity_is_that_of_the_float_model_where_nothing_is_rounded(folder):
+    score = evaluate_file(folder / "fp32", folder / "text.npy", against=folder / "m", window=32)
+    checkpoint, tokens = Checkpoint(folder / "m"), np.load(folder / "text.npy")
+    pieces = [(tokens[at : at + 32], tokens[at + 1 : at + 33]) for at in range(0, 1300 - 32, 32)]
+    logits = iterate_float_logits(checkpoint, [piece for piece, _ in pieces])
+    losses = [compute_losses(part, targets) for part, (_, targets) in zip(logits, pieces, strict=True)]
+    expected = np.exp(np.concatenate(losses).mean())
+    assert score.windows == len(pieces)
+    assert score.tokens == 32 * len(pieces)
+    assert score.perplexity == pytest.approx(expected, rel=1e-5)
+    assert score.float_perplexity == pytest.approx(expected, rel=1e-9)
+    assert abs(score.increase) < 1e-3
+    assert score.same_tokens > 0.999
+    assert score.divergence < 1e-6
+
+
+def test_four_bits_show_in_every_figure(folder):
+    score = evaluate_file(folder / "int4", folder / "text.npy", against=folder / "m", window=32)
+    assert score.increase_low < score.increase < score.increase_high
+    assert 0.3 < score.same_tokens < 0.99
+    assert score.divergence > 1e-3
+    alone = evaluate_file(folder / "int4", folder / "text.npy", window=32)
+    assert alone.perplexity == score.perplexity
+    assert alone.increase is None
+
+
+def test_the_interval_needs_two_windows_and_covers_the_mean():
+    assert find_interval(np.array([0.3])) == (-np.inf, np.inf)
+    rng, hits = np.random.default_rng(0), 0
+    for _ in range(400):
+        low, high = find_interval(rng.normal(0.2, 0.1, 60))
+        hits += low <= 0.2 <= high
+    assert 0.92 < hits / 400 < 0.98
+
+
+def test_divergence_is_that_of_the_definition():
+    rng = np.random.default_rng(2)
+    first, second = rng.normal(size=(5, 9)), rng.normal(size=(5, 9))
+    shares = [np.exp(part) / np.exp(part).sum(-1, keepdims=True) for part in (first, second)]
+    expected = (shares[0] * np.log(shares[0] / shares[1])).sum(-1)
+    np.testing.assert_allclose(compute_divergence(first, second), expected)
+    np.testing.assert_allclose(compute_divergence(first, first + 3), 0, atol=1e-12)
+
+
+def test_a_file_that_is_worse_than_the_limit_is_refused(folder, tmp_path):
+    made = quantize_language_model(
+        folder / "m", "onnx", recipe=Recipe("int4"), output=tmp_path / "o", text=folder / "text.npy"
+    )
+    score = made.score
+    check_increase(made, score.increase_high)
+    with pytest.raises(AccuracyGate, match="the limit is"):
+        check_increase(made, score.increase - 0.01)
+    with pytest.raises(AccuracyGate, match="not proven"):
+        check_increase(made, score.increase_high - 0.01)
+
+
+def test_a_short_text_proves_nothing(folder, tmp_path):
+    np.save(tmp_path / "short.npy", np.load(folder / "text.npy")[:80])
+    made = quantize_language_model(
+        folder / "m", "onnx", recipe=Recipe("fp32"), output=tmp_path / "o", text=tmp_path / "short.npy"
+    )
+    with pytest.raises(AccuracyGate, match="not proven"):
+        check_increase(made, None)
+
+
+def test_a_text_too_short_for_a_window_is_refused(folder, tmp_path):
+    np.save(tmp_path / "tiny.npy", np.arange(3, 9))
+    with pytest.raises(UsageError, match="6 tokens"):
+        evaluate_file(folder / "int4", tmp_path / "tiny.npy")
+
+
+def test_a_chat_is_spelled_by_the_template_in_a_sandbox(folder):
+    pytest.importorskip("tokenizers", reason="the package tokenizers is not installed")
+    generator = TextGenerator(folder / "fp32", context=40)
+    try:
+        talk = [{"role": "user", "content": "abab"}]
+        assert generator.spell_chat(talk) == "<s>abab"
+        # The template has the beginning already.
+        assert generator.split_text("<s>abab").count(1) == 1
+        pieces = list(generator.answer(talk, 6))
+        assert list(generator.answer(talk, 6)) == pieces
+    finally:
+        generator.close()
+
+
+def test_greedy_tokens_are_those_of_the_float_model(folder):
+    pytest.importorskip("tokenizers", reason="the package tokenizers is not installed")
+    texts = {}
+    for name in ("m", "fp32"):
+        generator = TextGenerator(folder / name, context=48)
+        try:
+            texts[name] = "".join(generator.continue_text("abcd", 24))
+            assert "".join(generator.continue_text("abcd", 24)) == texts[name]
+        finally:
+            generator.close()
+    assert texts["m"] == texts["fp32"]
+
+
+def test_the_commands_say_what_they_measured(folder, tmp_path, capsys):
+    text, model = str(folder / "text.npy"), str(folder / "m")
+    words = ["llm", "eval", str(folder / "int4"), "--text", text, "--against", model, "--windows", "3"]
+    assert main(words) == 0
+    assert "over 3 pieces, 192 tokens, by ONNX Runtime" in capsys.readouterr().out
+    words = ["llm", "quantize", model, "--to", "onnx", "--precision", "fp32", "-o", str(tmp_path / "o")]
+    assert main([*words, "--verify"]) == 2
+    assert "--text" in capsys.readouterr().err
+    assert main([*words, "--verify", "--text", text, "--max_increase", "0.01", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert abs(made["score"]["increase"]) < 1e-3
