@@ -14,11 +14,11 @@ def align_names(source: Graph, quantized: Graph) -> Graph:
     """
     pairs = _pair_values(source, quantized)
     twin = quantized.copy()
-    ends = {*quantized.inputs, *quantized.outputs}
+    io_names = {*quantized.inputs, *quantized.outputs}
     moved = {
         value: pairs.get(value)
         for value in quantized.types
-        if value not in ends and pairs.get(value) != value and (value in pairs or value in source.types)
+        if value not in io_names and pairs.get(value) != value and (value in pairs or value in source.types)
     }
     # First out of the way, then in place: names may be exchanged.
     twin.reserve(source.types)
