@@ -150,8 +150,8 @@ def _draw_row(number: int, layer: Layer, odd: set[str]) -> str:
     figures = f"{format_db(layer.sim_db)}, {format_db(layer.own_db)}"
     parts.append(f'<text x="{NAME + BAR + 8}" y="{top + 13}">{figures}</text>')
     title = html.escape(f"{layer.op} {layer.source}")
-    place = html.escape(layer.tensor, quote=True)
-    return f'<g data-graph-node="{place}"><title>{title}</title>{"".join(parts)}</g>'
+    tensor = html.escape(layer.tensor, quote=True)
+    return f'<g data-graph-node="{tensor}"><title>{title}</title>{"".join(parts)}</g>'
 
 
 def _draw_histogram(view: TensorView) -> str:
