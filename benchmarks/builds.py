@@ -43,6 +43,7 @@ INTRODUCTION = """\
 ({samples} samples at most, `--time-limit {time}`), then runs the binary ({backends}) on samples that the
 build has not seen ({unseen} at most). "Met" is false where those lose more than the limit and what the
 interval of the build lets expect. One float pass is the float model over all samples of the build."""
+STUDY = "## Verdicts held against other samples"
 COLUMNS = (
     *("model", "kind", "measure", "chosen", "verdict", "lost, as the build says"),
     *("lost on unseen samples", "seconds", "estimated", "float passes"),
@@ -109,10 +110,16 @@ def main() -> None:
                 options.results.write_text(json.dumps([asdict(each) for each in known.values()], indent=1))
     rows = [known[kind.file] for kind in KINDS if kind.file in known]
     if options.page:
-        options.page.write_text(_make_page(rows, options), "utf-8")
+        options.page.write_text(_make_page(rows, options) + _read_study(), "utf-8")
     for row in rows:
         if row.is_false:
             print(f"FALSE: {row.model} is said to keep {LIMIT:g} points and loses {row.unseen:.2f} on others")
+
+
+def _read_study() -> str:
+    """What benchmarks.unseen_kinds found, which is below the table."""
+    _, mark, study = PAGE.read_text("utf-8").partition(STUDY)
+    return f"\n{mark}{study}"
 
 
 def _parse_options() -> argparse.Namespace:

@@ -9,17 +9,19 @@ from edgewright.core.errors import UsageError, shown
 from edgewright.data.open_samples import Data, open_samples
 from edgewright.reports.difference_pictures import draw_difference
 from edgewright.reports.evaluation import write_evaluation
+from edgewright.sdk.evaluator.config_mode import ConfigRequest, evaluate_configuration
 from edgewright.sdk.evaluator.converter_options import EvaluatedModel
 from edgewright.sdk.evaluator.inputs import InputWriter, ListedInputs
 from edgewright.sdk.evaluator.minimal import MinimalRequest, evaluate_combinations
 from edgewright.sdk.evaluator.records import ModelEvaluation
 
 MOST_SAMPLES = 50
+CONFIGURATIONS = (".yaml", ".yml")
 
 
 def evaluate(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
     model: str | Path,
-    data: Data,
+    data: Data | None = None,
     *,
     comparator: str = "avg",
     tolerance: float | None = None,
@@ -39,7 +41,8 @@ def evaluate(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     channel and for each row: the outputs of each are compared with those of the float model.
 
     Args:
-        model: a source model.
+        model: a source model; or a model configuration (.yaml), whose schemas are evaluated as it says, and
+            which no other argument but ``folder`` goes with.
         data: samples, in any form that ``quantize`` takes; they also calibrate.
         comparator: abs, cos, topk, avg, l1norm, l2norm, std, rme, snr, maxerror, kld, pixelbypixel or box.
         tolerance: of the comparator.
@@ -53,12 +56,20 @@ def evaluate(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         box_input: for box, a file that names the outputs with boxes, classes and scores.
         fetch_top: how many of the inputs that match least are listed.
     """
+    place = Path(folder) if folder is not None else Path(f"{Path(model).stem}_evaluation")
+    if Path(model).suffix in CONFIGURATIONS:
+        request = ConfigRequest(str(model), place, draw=draw_difference)
+        return write_evaluation(evaluate_configuration(request))
+    if data is None:
+        raise UsageError(
+            "there is no data to evaluate the model on", do="give samples, or a model configuration (.yaml)"
+        )
     bits = PRECISIONS.get(precision)
     if bits is None:
         fixed = ", ".join(name for name, widths in PRECISIONS.items() if widths)
         raise UsageError(f"precision is '{shown(precision)}', expected one of: {fixed}")
     source = EvaluatedModel(str(model), shapes=dict(input_shapes or {}), symbols=dict(symbols or {}))
-    request = MinimalRequest(
+    minimal = MinimalRequest(
         backend=backend,
         comparator=comparator,
         tolerance=tolerance,
@@ -72,5 +83,4 @@ def evaluate(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         opened = open_samples(writer.graph, data, preprocessing=preprocessing)
         return writer.write_rows(itertools.islice(opened, samples), "inputs")
 
-    place = Path(folder) if folder is not None else Path(f"{Path(model).stem}_evaluation")
-    return write_evaluation(evaluate_combinations(source, list_inputs, request, place))
+    return write_evaluation(evaluate_combinations(source, list_inputs, minimal, place))

@@ -21,6 +21,8 @@ _MORE_TOOLS = ("envcheck", "check_python_dependency")
 _PREFIXES = ("qnn_", "qairt_")
 # Libraries that are only placeholders here, unless the wheel has them.
 _NAMED = (*(f"libQnn{word}.so" for word in BACKENDS), "libQnnModelDlc.so", "libQnnSystem.so")
+# Where the guide has the sample configurations of the accuracy evaluator.
+_SAMPLES = "lib/python/qti/aisw/accuracy_evaluator/configs/samples/model_configs"
 _PLACEHOLDER = """{name}: a name that Edgewright's tools understand, as in --backend {name}.
 The code is in the Python package edgewright; no program can load this file.
 """
@@ -54,6 +56,7 @@ def make_sdk_root(folder: Path | str, version: str) -> SdkRoot:
     written: dict[Path, Chunks] = {**scripts, **headers}
     written |= {library / name: [_PLACEHOLDER.format(name=name).encode()] for name in named}
     written |= {root / MARK: [_mark(version)], root / "README.md": [_read_data("README.md")]}
+    written |= _read_samples(root)
     written[root / "lib" / "python" / "README"] = [b"PYTHONPATH of envsetup.sh; put your own modules here.\n"]
     write_all(written)
     for script in scripts:
@@ -104,6 +107,13 @@ def _read_shell_scripts(root: Path) -> dict[Path, Chunks]:
     held = (files("edgewright") / "_data" / "sdk").iterdir()
     names = [item.name for item in held if item.name.endswith((".sh", ".ps1"))]
     return {root / "bin" / name: [_read_data(name)] for name in sorted(names)}
+
+
+def _read_samples(root: Path) -> dict[Path, Chunks]:
+    """Model configurations of qnn-accuracy-evaluator to start from."""
+    held = (files("edgewright") / "_data" / "sdk").iterdir()
+    names = sorted(item.name for item in held if item.name.endswith("_config.yaml"))
+    return {root / _SAMPLES / name: [_read_data(name)] for name in names}
 
 
 def _read_headers(root: Path) -> dict[Path, Chunks]:

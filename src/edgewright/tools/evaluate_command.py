@@ -1,6 +1,7 @@
 """`edgewright evaluate`: which quantization options keep a model's outputs closest to the float model's."""
 
 from edgewright.config.evaluate import EvaluatedSource, EvaluateOptions
+from edgewright.config.group import OptionGroup
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Messages, Report, Shapes
 from edgewright.core.errors import UsageError
@@ -23,7 +24,9 @@ def run(
     from edgewright.reports.evaluation import make_terminal_page
     from edgewright.sdk.evaluator.records import raise_failures
 
-    if options.data is None:
+    if source.model.endswith((".yaml", ".yml")):
+        _refuse_options(options, shapes, images)
+    elif options.data is None:
         raise UsageError(
             "option '--data' is missing, outputs are compared on samples",
             do="add --data FOLDER, --data samples.npz or --data list.txt",
@@ -47,6 +50,16 @@ def run(
     raise_failures(result)
 
 
+def _refuse_options(*groups: OptionGroup) -> None:
+    """A configuration says all of it itself."""
+    given = [name for group in groups for name in group.given() if name != "--output_path"]
+    if given:
+        raise UsageError(
+            f"a configuration says itself what {', '.join(given)} would",
+            do="change the configuration, or use qnn-accuracy-evaluator, which can override parts of one",
+        )
+
+
 TOOL = Tool(
     NAME,
     "Try all combinations of quantization options on a model, and rank them by how little outputs change.",
@@ -55,6 +68,7 @@ TOOL = Tool(
     examples=(
         (f"{NAME} model.onnx --data samples/", "rank 32 combinations; model_evaluation/metrics-info.html"),
         (f"{NAME} model.onnx --data samples/ --comparator snr", "by signal to noise"),
+        (f"{NAME} model_config.yaml", "the inference schemas, metrics and comparator of a configuration"),
     ),
 )
 main = TOOL.main

@@ -97,7 +97,28 @@ def _run_folder(path: str, minimal: MinimalMode, settings: EvaluatorSettings) ->
 
 
 def _run_configuration(minimal: MinimalMode, config: ConfigMode, settings: EvaluatorSettings) -> None:
-    raise UnsupportedFeature("config mode", do="use -model")
+    from pathlib import Path
+
+    from edgewright.reports.difference_pictures import draw_difference
+    from edgewright.reports.evaluation import write_evaluation
+    from edgewright.sdk.evaluator.config_mode import ConfigRequest, evaluate_configuration
+    from edgewright.sdk.evaluator.config_schemas import SchemaChoice
+
+    assert config.config is not None
+    request = ConfigRequest(
+        config.config,
+        Path(settings.work_dir),
+        values=dict(config.set_global),
+        choice=SchemaChoice(config.inference_schema, config.inference_schema_tag),
+        preproc_file=minimal.preproc_file,
+        calib_file=config.calib_file,
+        batchsize=config.batchsize,
+        shapes=dict(settings.input_info),
+        symbols=dict(settings.onnx_symbol),
+        is_memory=config.use_memory_plugins,
+        draw=draw_difference,
+    )
+    _tell(write_evaluation(evaluate_configuration(request)), settings)
 
 
 def _tell(result: "ModelEvaluation", settings: EvaluatorSettings) -> None:

@@ -55,7 +55,8 @@ def _open_views(
 
     if not files.files and compared.run is None:
         raise UsageError("no model is named, expected one or more", do="name a file, or --run a saved one")
-    models = [open_measured(path, InputSpec.from_options(shapes), measures) for path in files.files]
+    spec, given = InputSpec.from_options(shapes), {"profile": measures.profile, "data": measures.data}
+    models = [open_measured(path, spec, **given) for path in files.files]
     if compared.run is not None:
         models.insert(0, run_diff(load_run(Path(compared.run)), Path(compared.working_dir or ".")))
     outputs = None

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from edgewright.config.view import ViewMeasures
 from edgewright.core.errors import BadInput, Where
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.conversion import ConversionRequest
@@ -18,13 +18,19 @@ from edgewright.view.output_values import add_values
 from edgewright.view.records import ViewModel
 
 
-def open_measured(path: str, spec: InputSpec, measures: ViewMeasures) -> ViewModel:
-    """The model in a file, with the times of a profile and the values of samples, where they are given."""
-    viewed = open_view(path, spec)
-    if measures.profile is not None:
-        viewed = _add_times(viewed, Path(measures.profile))
-    if measures.data is not None:
-        viewed = add_values(viewed, _open_runnable(Path(path), spec), measures.data)
+def open_measured(
+    model: Path | str | Any,
+    spec: InputSpec | None = None,
+    *,
+    profile: Path | str | None = None,
+    data: Any = None,
+) -> ViewModel:
+    """A file or a model in memory, with times and values where a profile and samples are given."""
+    viewed = open_view(model, spec)
+    if profile is not None:
+        viewed = _add_times(viewed, Path(profile))
+    if data is not None:
+        viewed = add_values(viewed, _open_runnable(model, spec or InputSpec()), data)
     return viewed
 
 
@@ -46,7 +52,10 @@ def _add_times(viewed: ViewModel, log: Path) -> ViewModel:
     return replace(viewed, overlays=overlays)
 
 
-def _open_runnable(path: Path, spec: InputSpec) -> Model:
+def _open_runnable(model: Path | str | Any, spec: InputSpec) -> Model:
+    if not isinstance(model, str | Path):
+        return open_any_model(model)
+    path = Path(model)
     if is_build_folder(path):
         return open_any_model(find_built_model(path, read_report(path)))
     if is_stored(path):

@@ -16,6 +16,7 @@ from edgewright.view.build_folders import is_build_folder
 from edgewright.view.compare_graphs import compare_views
 from edgewright.view.compare_outputs import OutputFolders, compare_outputs
 from edgewright.view.document import Document, make_document
+from edgewright.view.measured import open_measured
 from edgewright.view.model_explorer import FOLDER, describe_files
 from edgewright.view.open_view import open_view
 from edgewright.view.page import summarise_all, write_page
@@ -61,6 +62,8 @@ def view(
     *models: Any,
     diff: bool = False,
     outputs: OutputFolders | tuple[Path | str, Path | str] | None = None,
+    profile: Path | str | None = None,
+    data: Any = None,
     export: Path | str | None = None,
     open_browser: bool = True,
 ) -> "Viewer | Path":
@@ -72,6 +75,8 @@ def view(
         diff: shows two models side by side, with nodes matched by names of the source.
         outputs: a folder of golden tensors and one of a run; nodes are coloured by how far the second is
             from the first (SQNR; another verifier by ``edgewright view --verifier``).
+        profile: a log of qnn-net-run with times of ops; nodes are coloured by them.
+        data: samples, in any form that ``debug`` takes; the panel shows how results of nodes are distributed.
         export: a file to write instead of a server: one page (.html) that needs no network, or a
             folder named model-explorer, which gets the JSON graphs and node data of that viewer.
         open_browser: whether a browser is opened at the page.
@@ -85,7 +90,8 @@ def view(
         check_target(export)
     if isinstance(outputs, tuple):
         outputs = OutputFolders(Path(outputs[0]), Path(outputs[1]))
-    views = prepare_views([open_view(model) for model in models], is_diff=diff, outputs=outputs)
+    opened = [open_measured(model, profile=profile, data=data) for model in models]
+    views = prepare_views(opened, is_diff=diff, outputs=outputs)
     if export is None:
         return start_viewer(hold_open(views.models), views.comparison, open_browser=open_browser)
     export_page(views, Path(export))

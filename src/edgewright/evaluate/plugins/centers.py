@@ -48,7 +48,7 @@ class CenterfacePostprocessing(PostprocessingPlugin):
 
 @register
 class CenternetPostprocessing(PostprocessingPlugin):
-    """Makes detections of CenterNet's maps: centers, sizes, offsets, and joints of people where it has them."""
+    """Makes detections of CenterNet's maps: centers, sizes, offsets, and joints where it has them."""
 
     name = "centernet_postprocess"
 

@@ -18,7 +18,7 @@ def find_keypoints(maps: Sequence[Array], rows: Array, columns: Array, corners: 
     if not regressed:
         return None
     moves = regressed[0][:, rows, columns].T.reshape(len(rows), JOINTS, 2)
-    points = moves.astype(float) + np.stack([columns, rows], 1)[:, None]
+    points: Array = moves.astype(float) + np.stack([columns, rows], 1)[:, None]
     heats = [each for each in maps if each.shape[0] == JOINTS]
     offsets = [each for each in maps if each.shape[0] == 2][2:]
     if not heats or not offsets:

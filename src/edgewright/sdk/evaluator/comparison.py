@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,16 @@ class Comparison:
     fetch_top: int = 1
     boxes: BoxOutputs | None = None
     draw: Draw | None = None
+
+    def describe(self) -> dict[str, Any]:
+        """What a record says of it."""
+        comparator = self.comparator
+        return {
+            "comparator": comparator.name,
+            "heading": comparator.heading,
+            "unit": comparator.unit or ("%" if comparator.is_percent else ""),
+            "is_higher_better": comparator.is_higher_better,
+        }
 
     def compare_folders(self, reference: Path, folder: Path, count: int) -> tuple[OutputMatch, ...]:
         """The results of a schema against those of the reference."""

@@ -1,7 +1,7 @@
 """The inputs of an evaluation as an input list of float32 files, which all that runs models reads alike."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -97,6 +97,17 @@ class InputWriter:
         target = self._folder / f"{name}.txt"
         write_whole(target, ["\n".join([*lines, ""]).encode()])
         return ListedInputs(target, tuple(sources))
+
+    def name_row(self, values: Sequence[Any], where: Where) -> dict[str, Any]:
+        """Values in the order of the inputs, by name."""
+        if len(values) != len(self._types):
+            raise BadInput(
+                f"there are {len(values)} values for {len(self._types)} inputs: "
+                f"{', '.join(shown(name) for name in self._types)}",
+                where,
+                do="give one for each input, in this order",
+            )
+        return dict(zip(self._types, values, strict=True))
 
     def _find(self, name: str) -> str | None:
         return next((known for known in self._types if name in {known, self._spell(known)}), None)

@@ -14,7 +14,7 @@ from edgewright.sdk.evaluator.comparison import Draw, check_box_option, make_com
 from edgewright.sdk.evaluator.conversions import Conversions
 from edgewright.sdk.evaluator.converter_options import EvaluatedModel
 from edgewright.sdk.evaluator.inputs import InputWriter, ListedInputs
-from edgewright.sdk.evaluator.ranking import compare_runs, rank_results
+from edgewright.sdk.evaluator.ranking import compare_runs, count_results, rank_results
 from edgewright.sdk.evaluator.records import ModelEvaluation
 from edgewright.sdk.evaluator.schema_runs import SchemaRunner
 from edgewright.sdk.evaluator.schemas import make_minimal_schemas
@@ -58,15 +58,12 @@ def evaluate_combinations(
         )
         inputs = list_inputs(InputWriter(runner.graph, folder / "inputs", model.dtypes))
         runs = runner.run_all(schemas, inputs, None)
-        results = compare_runs(runs, comparison, len(inputs), folder)
+        results = compare_runs(runs, comparison, count_results(runs), folder)
     evaluation = ModelEvaluation(
         model=model.name,
         folder=str(folder),
         inputs=len(inputs),
-        comparator=request.comparator,
-        heading=comparison.comparator.heading,
-        unit=comparison.comparator.unit or ("%" if comparison.comparator.is_percent else ""),
-        is_higher_better=comparison.comparator.is_higher_better,
+        **comparison.describe(),
         results=tuple(results),
         work=runner.work,
         seconds=time.monotonic() - started,

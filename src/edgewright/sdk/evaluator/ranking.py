@@ -52,6 +52,12 @@ def compare_runs(
     return results
 
 
+def count_results(runs: Sequence[SchemaRun]) -> int:
+    """How many results the reference has: one for each input, or for each batch of them."""
+    folder = runs[find_reference([run.schema for run in runs])].folder
+    return len(list(folder.glob("Result_*")))
+
+
 def rank_results(evaluation: ModelEvaluation, comparison: Comparison | None) -> ModelEvaluation:
     """The reference first, then the best; schemas that failed are last."""
 

@@ -11,6 +11,9 @@ from edgewright.config.params import Params
 from edgewright.core.errors import LimitExceeded
 
 QNN = "qnn"
+# Engines of frameworks, by the names of the guide, beside qnn.
+ENGINES = (QNN, "onnxrt", "tensorflow", "tensorflow-session", "torchscript", "tflite")
+PRECISIONS = ("fp32", "fp16", "int8", "quant")
 ARCHITECTURES = ("x86_64-linux-clang", "aarch64-android")
 HOST = ARCHITECTURES[0]
 MOST_COMBINATIONS, LONGEST_NAME = 4096, 120
