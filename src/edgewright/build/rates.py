@@ -29,7 +29,7 @@ SLOW_SECONDS, SLOW_TO_COMPILE = 4.0, 2.0
 USUAL_SIMULATION, USUAL_EMULATION = 4.0, 40.0
 # Runs that compare layers; what files and the report take, and in compilations what compiling and wrapping
 # take with all files.
-COMPARED, WRITING_SECONDS, COMPILATIONS = 12, 2.0, 4.0
+COMPARED, WRITING_SECONDS, COMPILATIONS = 12, 1.0, 2.5
 # Emulators that run at a time, one a core; each holds a copy of the model.
 MOST_WORKERS = 4
 

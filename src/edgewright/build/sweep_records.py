@@ -109,7 +109,11 @@ def describe_failure(error: TaskError) -> dict[str, object]:
 
 def mark_best(rows: Sequence[SweepRow]) -> tuple[SweepRow, ...]:
     """The rows, with those marked that no other of the same model and chip beats."""
-    return tuple(replace(row, is_best=_is_best(row, rows)) for row in rows)
+    groups: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    for row in rows:
+        if (figures := _list_figures(row)) is not None:
+            groups.setdefault((row.model, row.target), []).append(figures)
+    return tuple(replace(row, is_best=_is_best(row, groups.get((row.model, row.target), ()))) for row in rows)
 
 
 def to_csv(rows: Sequence[SweepRow]) -> bytes:
@@ -123,21 +127,11 @@ def to_csv(rows: Sequence[SweepRow]) -> bytes:
     return text.getvalue().encode("utf-8", "replace")
 
 
-def _is_best(row: SweepRow, rows: Sequence[SweepRow]) -> bool:
+def _is_best(row: SweepRow, rivals: Sequence[tuple[float, ...]]) -> bool:
     figures = _list_figures(row)
-    if figures is None:
-        return False
-    for other in rows:
-        if (other.model, other.target) != (row.model, row.target):
-            continue
-        others = _list_figures(other)
-        if (
-            others is not None
-            and others != figures
-            and all(a <= b for a, b in zip(others, figures, strict=True))
-        ):
-            return False
-    return True
+    return figures is not None and not any(
+        rival != figures and all(a <= b for a, b in zip(rival, figures, strict=True)) for rival in rivals
+    )
 
 
 def _list_figures(row: SweepRow) -> tuple[float, ...] | None:

@@ -98,8 +98,7 @@ def open_engine(
     try:
         yield Engine(Contents(opened, cache), executor)
     finally:
-        if isinstance(executor, ClusterExecutor):
-            executor.close()
+        executor.close()
 
 
 def _open_executor(cluster: str | None, workers: int | None) -> Executor:

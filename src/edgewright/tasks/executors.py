@@ -28,6 +28,9 @@ class Executor(Protocol):
     def iterate_outcomes(self, messages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """The outcome of each task by its key, as they become known."""
 
+    def close(self) -> None:
+        """Ends what it started."""
+
 
 class InlineExecutor:
     """This process, one task at a time."""
@@ -39,28 +42,46 @@ class InlineExecutor:
         for key, message in messages.items():
             yield key, perform_message(message)
 
+    def close(self) -> None:
+        """Nothing was started."""
+
 
 class LocalExecutor:
-    """Processes of this machine, each with a thread here that waits for it."""
+    """Processes of this machine, each with a thread here that waits for it; they stay until it is closed."""
 
     is_local, dashboard = True, ""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
+        self._start()
 
     def iterate_outcomes(self, messages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """As they become known; whoever stops listening stops the processes."""
-        processes = TaskProcesses()
-        pool = ThreadPoolExecutor(min(self._workers, len(messages)), thread_name_prefix="task")
+        is_whole = False
         try:
             with share_processor(self._workers):
-                futures = {pool.submit(processes.perform, message): key for key, message in messages.items()}
+                futures = {
+                    self._pool.submit(self._processes.perform, message): key
+                    for key, message in messages.items()
+                }
                 for future in as_completed(futures):
                     yield futures.pop(future), future.result()
+            is_whole = True
         finally:
-            processes.stop()
-            pool.shutdown(cancel_futures=True)
-            processes.close()
+            if not is_whole:
+                self.close()
+                self._start()
+
+    def close(self) -> None:
+        """Ends the processes, whatever they do."""
+        self._processes.stop()
+        self._pool.shutdown(cancel_futures=True)
+        self._processes.close()
+
+    def _start(self) -> None:
+        """Threads and processes start when they are needed."""
+        self._processes = TaskProcesses()
+        self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="task")
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 import platform
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +11,7 @@ from edgewright.core.files import write_whole
 from edgewright.core.optional import require
 
 CHUNK = 1 << 20
+WITH_FOLDERS = frozenset({"file", "local", "sftp", "ssh", "smb", "hdfs", "webhdfs"})
 
 
 class Store(Protocol):
@@ -168,9 +168,11 @@ class ObjectStore:
         return f"{self._root}/{name}"
 
     def _prepare(self, path: str) -> None:
-        # Object stores have no folders, others want them.
-        with suppress(OSError, NotImplementedError):
-            self._files.makedirs(path.rpartition("/")[0], exist_ok=True)
+        """Makes folders where there are such; an object store would make a bucket of a name misspelled."""
+        protocol = self._files.protocol
+        names = {protocol} if isinstance(protocol, str) else set(protocol)
+        if names & WITH_FOLDERS:
+            self._ask("makedirs", path.rpartition("/")[0], exist_ok=True)
 
     def _ask(self, what: str, *arguments: Any, **options: Any) -> Any:
         try:
