@@ -460,3 +460,19 @@ def test_a_file_that_is_not_what_it_says_is_refused_and_the_page_stays_usable(
     search(page, "Conv")
     page.locator("#panel h2", has_text="Conv").wait_for()
     assert [text for text in page.said if "status of 422" not in text] == []
+
+
+def test_everything_that_can_be_used_has_a_name_for_screen_readers(open_folder):
+    page, roles = (
+        open_folder,
+        {"button", "textbox", "combobox", "slider", "spinbutton", "searchbox", "dialog"},
+    )
+    tree = page.context.new_cdp_session(page)
+    for key in ("o", "/", "d", "?"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(300)
+        nodes = tree.send("Accessibility.getFullAXTree")["nodes"]
+        used = [node for node in nodes if node.get("role", {}).get("value") in roles and not node["ignored"]]
+        assert used
+        assert [node for node in used if not node.get("name", {}).get("value")] == []
+        page.keyboard.press("Escape")

@@ -24,13 +24,14 @@ METRICS = (
     "cosine",
     "mean-absolute-error",
     "iou",
+    "box-iou",
     "map",
     "wer",
     "cer",
     "perplexity",
 )
 # Those that take more, as in wer:alphabet.txt or map:cxcywh.
-WITH_DETAILS = ("map", "wer", "cer")
+WITH_DETAILS = ("box-iou", "map", "wer", "cer")
 _TOP = re.compile(r"top-[1-9]\d{0,5}")
 
 
@@ -107,7 +108,8 @@ class BuildData(OptionGroup):
     data: str | None = opt(
         metavar="PATH",
         help="samples: a folder of .npy, .npz or .raw files, of images or of .wav audio, an .npz or .npy "
-        "file of stacked arrays, or an input list; some calibrate, the others evaluate",
+        "file of stacked arrays, a .csv of numbers or paths, or an input list; some calibrate, the others "
+        "evaluate",
     )
     eval_data: str | None = opt(
         "--eval-data",

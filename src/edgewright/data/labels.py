@@ -51,7 +51,7 @@ def find_labels(data: Data, samples: Samples, count: int, given: GivenLabels | N
     """What is known of the right answers; None where nothing is."""
     files: list[Path] = list(getattr(samples, "files", ()))
     if given is None:
-        labels = _find_beside_samples(data) or _read_folder_names(files)
+        labels = _find_in_column(data, samples) or _find_beside_samples(data) or _read_folder_names(files)
         return labels if labels is not None and len(labels) == count else None
     if not isinstance(given, str | Path):
         return _check_count(_read_given(given), "", count)
@@ -157,6 +157,15 @@ def _find_beside_samples(data: Data) -> Labels | None:
         return _find_label_array(NumpyArchive(Path(data)), Path(data).name)
     except EdgewrightError:
         return None  # the samples are read from it too, and say what is wrong
+
+
+def _find_in_column(data: Data, samples: Samples) -> Labels | None:
+    """The column of right answers in a table of samples."""
+    texts: Sequence[str] | None = getattr(samples, "label_texts", None)
+    if not texts or not isinstance(data, str | Path):
+        return None
+    path = Path(data)
+    return replace(_parse_texts(texts, path), note=f"right answers are a column of {shown(path.name, 60)}")
 
 
 def _find_label_array(held: Mapping[str, Array], place: str) -> Labels | None:

@@ -11,9 +11,10 @@ from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.data.audio import AudioSamples, is_audio
+from edgewright.data.csv_samples import open_csv
 from edgewright.data.indexed_samples import IndexedSamples
 from edgewright.data.numpy_files import NumpyArchive, map_numpy_array, read_header
-from edgewright.data.sample_files import open_folder, open_input_list
+from edgewright.data.sample_files import FileSamples, open_folder, open_input_list
 from edgewright.data.sample_format import SampleFormat, make_shape_error
 from edgewright.ir.graph import Graph
 from edgewright.ir.shape_advice import is_matching_shape
@@ -81,7 +82,19 @@ def _open_files(
         return open_folder(sample_format, path, is_native=is_native, preprocessing=images)
     if path.suffix in {".npz", ".npy"}:
         return _open_numpy_file(sample_format, path)
+    if path.suffix == ".csv":
+        return _open_table(sample_format, path, images, is_native=is_native)
     return open_input_list(sample_format, path, is_native=is_native)
+
+
+def _open_table(
+    sample_format: SampleFormat, path: Path, images: Preprocessing | None, *, is_native: bool
+) -> Samples:
+    """Rows of a .csv file; ``label_texts`` are what its column of right answers says."""
+    opened, texts = open_csv(sample_format, path, images, is_native=is_native)
+    samples = opened if isinstance(opened, FileSamples) else _StackedSamples(sample_format, opened)
+    samples.label_texts = texts
+    return samples
 
 
 class _IterableSamples:

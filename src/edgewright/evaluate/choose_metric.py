@@ -21,7 +21,7 @@ RIGHT, SAME, CLOSENESS = RightAnswers.name, SameAnswers.name, Closeness.name
 # What labels are good for, by their kind.
 LABEL_USES = {
     CLASSES: "right-answers or top-5",
-    ARRAYS: "iou, where they are the class of each pixel, or FILE.py:FUNCTION",
+    ARRAYS: "iou, where they are the class of each pixel, box-iou, where they are boxes, or FILE.py:FUNCTION",
     TEXTS: "wer:ALPHABET.txt or cer:ALPHABET.txt, where the model has CTC outputs",
     BOXES: "map, for detections",
 }

@@ -41,25 +41,25 @@ class _Broken:
 
 def test_a_backend_is_like_itself():
     graph = mnist("w8a8")[1].fixed_graph()
-    result = compare_backends(graph, FEEDS, HtpSimBackend(), HtpSimBackend())
+    result = compare_backends(graph, FEEDS, {"htp-sim": HtpSimBackend(), "again": HtpSimBackend()})
     assert result.differences == ()
     assert "compute all 5 ops alike" in result.first_divergence
 
 
 def test_the_op_that_differs_is_named_and_can_be_run_again():
     graph = mnist("w8a8")[1].fixed_graph()
-    result = compare_backends(graph, FEEDS, HtpSimBackend(), OffByTwo())
+    result = compare_backends(graph, FEEDS, {"htp-sim": HtpSimBackend(), "broken": OffByTwo()})
     (difference,) = result.differences
     assert difference.op == "FullyConnected"
     assert difference.steps == pytest.approx(2.0, rel=1e-5)
     assert 0 < difference.share <= 0.1
     assert "FullyConnected" in result.first_divergence
-    (expected,) = result.case.outputs["htp (simulation)"].values()
+    (expected,) = result.case.outputs["htp-sim"].values()
     again = Model.of(result.case.graph).run(dict(result.case.inputs), backend="htp-sim")
     np.testing.assert_allclose(next(iter(again.values())), expected, rtol=1e-6)
 
 
 def test_rounding_of_the_cpu_is_told_from_the_npu():
     graph = mnist("w8a8")[1].fixed_graph()
-    result = compare_backends(graph, FEEDS, CpuBackend(), HtpSimBackend())
+    result = compare_backends(graph, FEEDS, {"cpu": CpuBackend(), "htp-sim": HtpSimBackend()})
     assert all(difference.steps <= 1.5 for difference in result.differences)

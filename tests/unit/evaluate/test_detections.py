@@ -134,3 +134,94 @@ def test_other_outputs_and_other_forms_are_refused_with_what_is_needed():
     assert "after non-maximum suppression" in measure.find_misfit({"y": (1, 84, 8400)}, "y")
     with pytest.raises(UsageError, match="expected one of xyxy, yxyx, xywh, cxcywh"):
         find_measure("map:corners")
+
+
+def spread_raw(outputs, *, is_turned):
+    """Each detection three times, as a raw detector gives it: centre, size, scores of classes."""
+    raw = []
+    for item in outputs:
+        boxes, scores, classes = item["boxes"][0], item["scores"][0], item["classes"][0].astype(int)
+        rows = []
+        for factor, shift in ((1.0, 0.0), (0.9, 0.1), (0.8, -0.1)):
+            grid = np.zeros((len(boxes), 2))
+            grid[np.arange(len(boxes)), classes] = scores * factor
+            corners = boxes + np.array([shift, shift, 0, 0])
+            centres = corners[:, :2] + corners[:, 2:] / 2
+            rows.append(np.concatenate([centres, corners[:, 2:], grid], 1))
+        array = np.concatenate(rows)[None]
+        raw.append({"output0": array.transpose(0, 2, 1) if is_turned else array})
+    return raw
+
+
+def suppress_by_coco(boxes, scores, classes, overlap):
+    """The plain algorithm, with pycocotools' own overlaps."""
+    mask = pytest.importorskip("pycocotools.mask")
+    overlaps = mask.iou(boxes.astype(np.float64), boxes.astype(np.float64), [0] * len(boxes))
+    kept = []
+    for place in np.argsort(-scores, kind="stable"):
+        rivals = [other for other in kept if classes[other] == classes[place]]
+        if all(overlaps[place, other] <= overlap for other in rivals):
+            kept.append(place)
+    return kept
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_raw_detections_are_suppressed_before_they_are_counted(tmp_path, is_turned):
+    truth, outputs = draw_case(3)
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    labels = read_coco_boxes(tmp_path / "truth.json", [], len(outputs))
+    raw = spread_raw(outputs, is_turned=is_turned)
+    expected = []
+    for item in raw:
+        rows = item["output0"][0].T if is_turned else item["output0"][0]
+        boxes = np.concatenate([rows[:, :2] - rows[:, 2:4] / 2, rows[:, 2:4]], 1)
+        scores, classes = rows[:, 4:].max(1), rows[:, 4:].argmax(1)
+        kept = suppress_by_coco(boxes, scores, classes, 0.6)
+        expected.append(
+            {"boxes": boxes[kept][None], "scores": scores[kept][None], "classes": classes[kept][None]}
+        )
+    measure = find_measure("map:cxcywh:0.6")
+    assert measure.find_misfit({"output0": raw[0]["output0"].shape}, "output0") == ""
+    feed = {"image": np.zeros((1, 3, HEIGHT, WIDTH))}
+    sums = [
+        measure.add_up(Answer(np.zeros(0), np.zeros(0), label, results=item, inputs=feed))
+        for item, label in zip(raw, labels, strict=True)
+    ]
+    found = measure.score_draws(sums, np.ones((1, len(sums))), np.zeros(0))[0]
+    assert found == pytest.approx(ask_coco(truth, expected), abs=1e-6)
+
+
+def test_raw_detections_are_refused_without_suppression():
+    assert "map:FORM:OVERLAP" in find_measure("map").find_misfit({"output0": (1, 84, 8400)}, "output0")
+
+
+@pytest.mark.parametrize(
+    "name", ["map:xyxy:2", "map:xyxy:much", "map:xyxy:0.5:7", "box-iou:xx", "box-iou:xyxy:1"]
+)
+def test_what_a_metric_of_boxes_is_told_must_make_sense(name):
+    with pytest.raises(UsageError):
+        find_measure(name)
+
+
+@pytest.mark.parametrize("form", ["xyxy", "yxyx", "xywh", "cxcywh"])
+def test_overlaps_of_boxes_are_those_of_pycocotools(form):
+    mask = pytest.importorskip("pycocotools.mask")
+    random = np.random.default_rng(5)
+    first = np.column_stack([random.uniform(0, 9, (20, 2)), random.uniform(1, 9, (20, 2))])
+    second = first + random.normal(0, 1, (20, 4)).clip(-0.9, 0.9)
+    expected = np.diag(mask.iou(first, second, [0] * 20)).mean() * 100
+
+    def spell(boxes):
+        left, size = boxes[:, :2], boxes[:, 2:]
+        if form == "xywh":
+            return boxes
+        if form == "cxcywh":
+            return np.concatenate([left + size / 2, size], 1)
+        corners = np.concatenate([left, left + size], 1)
+        return corners if form == "xyxy" else corners[:, [1, 0, 3, 2]]
+
+    measure = find_measure(f"box-iou:{form}")
+    sums = measure.add_up(Answer(spell(second)[None], spell(first)[None]))
+    assert measure.compute_score(np.array(sums), np.zeros(0)) == pytest.approx(expected)
+    labelled = measure.add_up(Answer(spell(first)[None], spell(first)[None], spell(second)))
+    assert labelled == pytest.approx(sums)

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 
+from edgewright.core.errors import UsageError, shown
 from edgewright.evaluate.metrics.answers import RightAnswers, SameAnswers, TopAnswers
+from edgewright.evaluate.metrics.boxes import BoxOverlap
 from edgewright.evaluate.metrics.detections import MeanAveragePrecision
 from edgewright.evaluate.metrics.measure import Measure
 from edgewright.evaluate.metrics.own_function import open_own_function
@@ -22,6 +24,7 @@ MEASURES: dict[str, Measure] = {
         Cosine(),
         MeanAbsoluteError(),
         IntersectionOverUnion(),
+        BoxOverlap(),
         MeanAveragePrecision(),
         WordErrors(),
         CharacterErrors(),
@@ -30,6 +33,7 @@ MEASURES: dict[str, Measure] = {
 }
 # Those that are told more after a colon.
 DETAILED: dict[str, Callable[..., Measure]] = {
+    "box-iou": BoxOverlap,
     "map": MeanAveragePrecision,
     "wer": WordErrors,
     "cer": CharacterErrors,
@@ -42,6 +46,16 @@ def find_measure(name: str) -> Measure:
     if name in MEASURES:
         return MEASURES[name]
     if kind in DETAILED:
-        return DETAILED[kind](*details[:2])
+        return _make_detailed(kind, details)
     number = name.removeprefix("top-")
     return TopAnswers(int(number)) if number.isdecimal() and number != name else open_own_function(name)
+
+
+def _make_detailed(kind: str, details: list[str]) -> Measure:
+    most = 1 if kind == "box-iou" else 2
+    if len(details) > most:
+        raise UsageError(
+            f"the metric '{kind}' is told {len(details)} things, expected {most} at most",
+            do=f"leave ':{shown(details[most], 60)}' out",
+        )
+    return DETAILED[kind](*details)

@@ -13,18 +13,21 @@ from edgewright.core.numbers import Array
 from edgewright.core.optional import require
 from edgewright.data.coco_labels import ImageBoxes
 from edgewright.data.labels import BOXES
+from edgewright.evaluate.metrics.boxes import FORMS, check_form, place_corners, suppress_overlaps
 from edgewright.evaluate.metrics.measure import Answer, Measure, Sums
 
-FORMS = ("xyxy", "yxyx", "xywh", "cxcywh")
 # Boxes within this are shares of the image, others are pixels of the model's input.
 LARGEST_SHARE = 2.0
+# How far quantization moves the number of a class.
+LARGEST_ROUNDING = 0.05
 # COCO's: thresholds of overlap, places of recall.
 THRESHOLDS, RECALLS = 10, np.linspace(0, 1, 101)
 # Draws for the interval: each sorts all detections again.
 MOST_DRAWS = 200
 EXPECTED = (
     "expected what is left after non-maximum suppression: boxes [1,N,4], scores [1,N] and classes [1,N], "
-    "or boxes [1,N,4] and scores [1,N,classes], or one output [1,N,6] of boxes, score and class"
+    "or boxes [1,N,4] and scores [1,N,classes], or one output [1,N,6] of boxes, score and class; before it, "
+    "with map:FORM:OVERLAP (map:cxcywh:0.5), also one of 4+classes or 5+classes (objectness) for each box"
 )
 
 
@@ -45,15 +48,15 @@ class MeanAveragePrecision(Measure):
     is_joint = True
     package = "pycocotools"
 
-    def __init__(self, form: str = "") -> None:
+    def __init__(self, form: str = "", overlap: str = "") -> None:
         self._form = form or FORMS[0]
-        self.name = f"map:{form}" if form else "map"
+        self.name = ":".join(
+            ["map", *([self._form] if form or overlap else []), *([overlap] if overlap else [])]
+        )
         self.text = "mean average precision over overlaps of 0.5 to 0.95, as COCO counts it"
-        if self._form not in FORMS:
-            raise UsageError(
-                f"boxes of the metric 'map' are '{shown(form, 60)}', expected one of {', '.join(FORMS)}",
-                do="name the order of their four numbers, as in --metric map:yxyx",
-            )
+        check_form("map", self._form)
+        # From which overlap on the better one of two boxes is kept; None: that was done before.
+        self._overlap = _read_overlap(overlap) if overlap else None
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """For each class how many there are, and each detection with what it matches."""
@@ -61,7 +64,8 @@ class MeanAveragePrecision(Measure):
         if not isinstance(right, ImageBoxes):
             return ()
         sizes = _find_input_size(answer.inputs)
-        return _match(right, read_detections(answer.results, self._form, right, sizes))
+        detected = read_detections(answer.results, self._form, right, sizes, is_raw=self._overlap is not None)
+        return _match(right, detected if self._overlap is None else _suppress(detected, self._overlap))
 
     def compute_score(self, sums: Array, span: Array) -> Array:
         """It is no ratio of sums: see ``score_draws``."""
@@ -78,7 +82,8 @@ class MeanAveragePrecision(Measure):
     def find_misfit(self, shapes: Mapping[str, Sequence[int]], output: str) -> str:
         """Which outputs are boxes, scores and classes must be seen from their shapes."""
         del output
-        return "" if _find_roles(shapes) else EXPECTED
+        roles = _find_roles(shapes)
+        return "" if roles and ("raw" not in roles or self._overlap is not None) else EXPECTED
 
 
 # A row of evidence: class, number of objects (0 for a detection), score, matches and ignored by threshold.
@@ -92,6 +97,8 @@ def _find_roles(shapes: Mapping[str, Sequence[int]]) -> dict[str, str]:
     boxes = [name for name, shape in plain.items() if len(shape) == 2 and shape[1] == 4]
     if len(joined) == 1 and not boxes:
         return {"joined": joined[0]}
+    if len(plain) == 1 and not boxes and all(len(s) == 2 and min(s) > 4 for s in plain.values()):
+        return {"raw": next(iter(plain))}
     if len(boxes) != 1:
         return {}
     count = plain[boxes[0]][0]
@@ -108,14 +115,24 @@ def _find_roles(shapes: Mapping[str, Sequence[int]]) -> dict[str, str]:
 
 
 def read_detections(
-    outputs: Mapping[str, Array], form: str, image: ImageBoxes, size: tuple[int, int] | None
+    outputs: Mapping[str, Array],
+    form: str,
+    image: ImageBoxes,
+    size: tuple[int, int] | None,
+    *,
+    is_raw: bool = False,
 ) -> Detections:
     """Boxes, scores and classes of one image."""
     roles = _find_roles({name: array.shape for name, array in outputs.items()})
+    if is_raw and "joined" in roles and _has_scores_last(outputs[roles["joined"]][0], image.count):
+        roles = {"raw": roles["joined"]}
     arrays = {role: outputs[name][0] for role, name in roles.items()}
     if "joined" in arrays:
         rows = arrays["joined"]
         boxes, scores, classes = rows[:, :4], rows[:, 4], rows[:, 5]
+    elif "raw" in arrays:
+        boxes, grid = _split_raw(arrays["raw"], image.count)
+        scores, classes = grid.max(1), grid.argmax(1)
     elif "grid" in arrays:
         grid = arrays["grid"]
         # One class more than the annotations have: the first is the background.
@@ -128,15 +145,29 @@ def read_detections(
     return Detections(placed, scores[is_good].astype(np.float64), np.rint(classes[is_good]).astype(np.int64))
 
 
+def _has_scores_last(rows: Array, count: int) -> bool:
+    """Whether six numbers are a box and scores of one or two classes: a class is a whole number."""
+    return count in {1, 2} and bool((np.abs(rows[:, 5] - np.rint(rows[:, 5])) > LARGEST_ROUNDING).any())
+
+
+def _split_raw(array: Array, count: int) -> tuple[Array, Array]:
+    """Boxes and scores of one output with a row or a column for each: box, objectness or not, classes."""
+    rows = array if array.shape[1] in {4 + count, 5 + count} else array.T
+    if rows.shape[1] == 5 + count:
+        return rows[:, :4], rows[:, 4:5] * rows[:, 5:]
+    if rows.shape[1] == 4 + count:
+        return rows[:, :4], rows[:, 4:]
+    raise BadInput(
+        f"the output has the shape {list(array.shape)}, expected {4 + count} numbers for each box (or "
+        f"{5 + count} with objectness): the annotations have {count} categories",
+        do="give annotations with all categories of the model",
+    )
+
+
 def _place_boxes(boxes: Array, form: str, image: ImageBoxes, size: tuple[int, int] | None) -> Array:
     """Left, top, width, height in pixels of the annotated image."""
-    if form == "yxyx":
-        boxes = boxes[:, [1, 0, 3, 2]]
-    first, second = boxes[:, :2], boxes[:, 2:]
-    if form in {"xyxy", "yxyx"}:
-        second = second - first
-    elif form == "cxcywh":
-        first = first - second / 2
+    corners = place_corners(boxes, form)
+    first, second = corners[:, :2], corners[:, 2:] - corners[:, :2]
     scale = np.array([image.width, image.height])
     if np.abs(boxes).max(initial=0) > LARGEST_SHARE:
         if size is None:
@@ -146,6 +177,25 @@ def _place_boxes(boxes: Array, form: str, image: ImageBoxes, size: tuple[int, in
             )
         scale = scale / np.array(size[::-1])
     return np.concatenate([first * scale, second * scale], 1)
+
+
+def _suppress(detected: Detections, overlap: float) -> Detections:
+    corners = place_corners(detected.boxes, "xywh")
+    kept = suppress_overlaps(corners, detected.scores, detected.classes, overlap)
+    return Detections(detected.boxes[kept], detected.scores[kept], detected.classes[kept])
+
+
+def _read_overlap(text: str) -> float:
+    try:
+        overlap = float(text)
+    except ValueError:
+        overlap = 0.0
+    if not 0 < overlap < 1:
+        raise UsageError(
+            f"the overlap of the metric 'map' is '{shown(text, 60)}', expected a number between 0 and 1",
+            do="give the share from which boxes suppress each other, as in --metric map:cxcywh:0.5",
+        )
+    return overlap
 
 
 def _find_input_size(inputs: Mapping[str, Array]) -> tuple[int, int] | None:

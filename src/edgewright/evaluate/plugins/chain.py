@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, UsageError, shown
 from edgewright.core.files import write_whole
-from edgewright.evaluate.plugins.plugin import DatasetPlugin, MetricPlugin, Plugin, Processor
+from edgewright.evaluate.plugins.plugin import POSTPROCESSING, DatasetPlugin, MetricPlugin, Plugin, Processor
 from edgewright.evaluate.plugins.sample import Context, Dataset, Row, Sample, StoredArray, StoredText, Value
 
 
@@ -47,6 +47,8 @@ def process_samples(
         context: says whether what each plugin gives is written to a file and read from it again.
         folder: the folder below the work folder where files of this chain go.
     """
+    if plugins and plugins[0].kind == POSTPROCESSING:
+        samples = _split_batches(samples)
     for place, plugin in enumerate(plugins):
         assert isinstance(plugin, Processor)
         samples = _guard(plugin, plugin.process(map(Sample.load, samples), context))
@@ -65,12 +67,18 @@ def measure_results(
         assert isinstance(plugin, MetricPlugin)
         try:
             with _name_failures(plugin):
-                figures[plugin.name] = plugin.measure(map(Sample.load, results), context)
+                figures[plugin.name] = plugin.measure(map(Sample.load, _split_batches(results)), context)
         except EdgewrightError as problem:
             problems.append(problem)
     if problems:
         raise Problems(problems)
     return figures
+
+
+def _split_batches(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """What the model gave for a batch as samples of their own, which plugins look at."""
+    for sample in samples:
+        yield from sample.split()
 
 
 def _write_samples(samples: Iterable[Sample], folder: Path) -> Iterator[Sample]:

@@ -11,6 +11,7 @@ import pytest
 
 from edgewright.core.errors import BadInput, EdgewrightError, ShapeMismatch, UnsupportedFeature, UsageError
 from edgewright.evaluate.plugins.chain import change_dataset, measure_results, process_samples
+from edgewright.evaluate.plugins.plugin import PostprocessingPlugin
 from edgewright.evaluate.plugins.sample import Context, Dataset, Sample
 from edgewright.evaluate.plugins.vocabularies import read_vocabulary
 
@@ -238,6 +239,23 @@ def test_an_output_that_is_all_one_is_no_answer(open_plugin, tmp_path):
     context = Context(Dataset(tmp_path, (), annotations=tmp_path / "truth.txt"), tmp_path)
     results = [Sample(n, (np.zeros(10),)) for n in range(10)]
     assert open_plugin("topk", kval="1,5").measure(results, context) == {"top1": 0.1, "top5": 0.5}
+
+
+@pytest.mark.parametrize("chain", [(), ("squeeze",)])
+def test_batches_are_measured_sample_by_sample(open_plugin, tmp_path, chain):
+    class Squeeze(PostprocessingPlugin):
+        def compute(self, sample, context):
+            return sample.make_next([np.squeeze(value) for value in sample.values])
+
+    (tmp_path / "truth.txt").write_text("0\n2\n2\n")
+    dataset = Dataset(tmp_path, (), annotations=tmp_path / "truth.txt")
+    context = Context(dataset, tmp_path, is_memory=True, batch_size=2)
+    samples = [Sample(n, (np.full((1, 3), n),)) for n in range(3)]
+    batches = list(process_samples([open_plugin("create_batch")], samples, context, "pre"))
+    outputs = [batch.make_next([np.eye(3)[batch.values[0][:, 0]]]) for batch in batches]
+    results = list(process_samples([Squeeze()] * len(chain), outputs, context, "post"))
+    figures = measure_results([open_plugin("topk", kval=1)], results, context)
+    assert figures == {"topk": {"top1": 0.667}}
 
 
 def test_precision_counts_texts_that_are_equal(open_plugin, tmp_path):
