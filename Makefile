@@ -34,6 +34,8 @@ demo-full: demo
 	.venv/bin/edgewright check examples/models/mnist_cntk.onnx --data examples/data/digits.npz --target SM8650
 	.venv/bin/edgewright sweep examples/models/mnist_cntk.onnx --data examples/data/digits.npz --targets SM8650 v73 \
 		--precisions w8a8 w8a16 -o output/demo/sweep
+	.venv/bin/edgewright evaluate examples/models/mnist_cntk.onnx --data examples/data/digits.npz --samples 20 \
+		--comparator snr -o output/demo/evaluation
 	$(EXTRAS)
 	$(PYTEST) tests/test_docs.py -m slow
 
