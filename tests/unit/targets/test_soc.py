@@ -106,8 +106,10 @@ def test_every_device_has_a_chip_that_is_known():
 
 @pytest.mark.parametrize(
     ("name", "chip"),
-    [("RB5", "QRB5165"), ("Robotics RB5", "QRB5165"), ("RB3 Gen 2", "QCM6490"), ("Rubik Pi 3", "QCM6490")]
-    + [("QCS6490", "QCM6490"), ("Galaxy Book4 Edge", "SC8380XP"), ("Redmi K70 Pro", "SM8650")],
+    [
+        *(("RB5", "QRB5165"), ("Robotics RB5", "QRB5165"), ("RB3 Gen 2", "QCM6490"), ("QCS6490", "QCM6490")),
+        *(("Rubik Pi 3", "QCM6490"), ("Galaxy Book4 Edge", "SC8380XP"), ("Redmi K70 Pro", "SM8650")),
+    ],
 )
 def test_boards_and_pcs_have_their_chips(name, chip):
     assert find_soc(name).name == chip
