@@ -13,7 +13,7 @@ PYTEST = $(PY) -m pytest -n $(JOBS)
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-aimet lint api docs format clean
+.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet lint api docs format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -34,6 +34,8 @@ demo-full: demo
 	.venv/bin/edgewright check examples/models/mnist_cntk.onnx --data examples/data/digits.npz --target SM8650
 	.venv/bin/edgewright sweep examples/models/mnist_cntk.onnx --data examples/data/digits.npz --targets SM8650 v73 \
 		--precisions w8a8 w8a16 -o output/demo/sweep
+	.venv/bin/edgewright evaluate examples/models/mnist_cntk.onnx --data examples/data/digits.npz --samples 20 \
+		--comparator snr -o output/demo/evaluation
 	$(EXTRAS)
 	$(PYTEST) tests/test_docs.py -m slow
 
@@ -73,6 +75,10 @@ bench-accuracy: $(READY)
 # Writes docs/builds.md: verdicts against samples that no build has seen, times against their estimates.
 bench-builds: $(READY)
 	$(PY) -m benchmarks.builds $(ARGS)
+
+# How often a limit is said to be met that other samples do not keep; prints the second table of docs/builds.md.
+bench-unseen: $(READY)
+	$(PY) -m benchmarks.unseen_kinds $(ARGS)
 
 # Whether AIMET (AIMET_ENV_PYTHON, or this environment) loads our encodings, strictly.
 bench-aimet: $(READY)

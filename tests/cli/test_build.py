@@ -87,6 +87,13 @@ def test_the_record_says_how_accurate_the_model_is_on_samples_held_apart(built):
     assert record["tensors"]
 
 
+def test_the_report_says_what_the_architecture_costs(built):
+    record = json.loads((built / "report.json").read_text())
+    notes = [each for each in record["preflight"]["findings"] if each["kind"] == "architecture"]
+    assert [note["what"].split()[0] for note in notes] == ["low_channels"]
+    assert "smaller than 32" in (built / "report.html").read_text()
+
+
 def test_the_files_hold_one_and_the_same_model(built, data):
     with np.load(data) as stored:
         feed = {INPUT: stored["Input3"][:1]}

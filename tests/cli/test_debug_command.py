@@ -1,6 +1,10 @@
 """`edgewright debug`: what it names first, what remedies gain, the page, and two backends side by side."""
 
 import json
+import os
+import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -34,7 +38,9 @@ def test_a_sound_model_has_no_divergence_and_a_page(here, capsys):
     page = (here / "m_debug.html").read_text()
     assert "first divergence" in page
     assert "/c2/out" in page
-    assert "<script" not in page
+    # The drawing is in a frame that holds all that it needs.
+    assert 'class="graph-frame"' in page
+    assert 'data-graph-node="' in page
     assert "http" not in page.replace("http-equiv", "")
 
 
@@ -68,13 +74,57 @@ def test_the_first_op_that_backends_compute_differently_is_saved(here, capsys):
     words = ["debug", "m.onnx", "--data", "samples.npz", "--act_quantizer", "tf", "-o", "page.html"]
     assert main([*words, "--compare_backends", "htp-sim,cpu"]) == 0
     text = capsys.readouterr().out
-    if "compute all" not in text:
-        assert (here / "page_case" / "op_net.json").is_file()
-        assert list((here / "page_case").glob("result_0_*.npy"))
+    assert "first op that htp-sim and cpu compute differently" in text
+    (command,) = [line for line in text.splitlines() if line.startswith("run it again: ")]
+    run = subprocess.run(
+        [sys.executable, *shlex.split(command)[4:]],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ,
+    )
+    assert run.stdout.splitlines()[:2] == ["htp-sim: as recorded", "cpu: as recorded"]
+    assert "htp-sim and cpu differ by up to 1 steps" in run.stdout
     assert main([*words, "--compare_backends", "cpu"]) == 2
+    assert main([*words, "--compare_backends", "cpu,cpu"]) == 2
 
 
 def test_json_has_all_layers(here, capsys):
     assert main(["debug", "m.onnx", "--data", "samples.npz", "--act_quantizer", "tf", "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     assert len(record["layers"]) == 5
+
+
+@pytest.mark.parametrize("file", ["m.dlc", "m.cpp"])
+def test_an_encoding_that_was_spoiled_in_a_file_is_named_as_in_the_source(here, file, capsys):
+    spoil(here, "/sum", 10 ** (2 / 20))
+    ew.quantize("m.onnx", "samples.npz", act_quantizer="tf", overrides="spoiled.json").save(file)
+    quantized = "m_net.json" if file == "m.cpp" else file
+    assert main(["debug", "m.onnx", "--data", "samples.npz", "--quantized", quantized, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert [layer["source"] for layer in record["layers"]] == [
+        "/r1/out",
+        "/c2/out",
+        "/sum",
+        "pooled",
+        "scores",
+    ]
+    assert record["odd"][0]["layer"] == "/sum"
+
+
+def test_more_bits_are_measured_in_a_quantized_file_too(here):
+    spoil(here, "/sum", 6.0)
+    ew.quantize("m.onnx", "samples.npz", act_quantizer="tf", overrides="spoiled.json").save("m.dlc")
+    result = ew.debug("m.onnx", "samples.npz", quantized="m.dlc")
+    wider = [remedy for remedy in result.remedies if '"bitwidth": 16' in remedy.do]
+    assert wider
+    assert all(remedy.after_db is not None for remedy in wider)
+    assert max(remedy.after_db - remedy.before_db for remedy in wider) > 3
+
+
+def test_weights_of_four_bits_gain_by_eight_in_a_quantized_file(here):
+    ew.quantize("m.onnx", "samples.npz", act_quantizer="tf", weight_bw=4).save("m.dlc")
+    result = ew.debug("m.onnx", "samples.npz", quantized="m.dlc")
+    wider = [remedy for remedy in result.remedies if '"bitwidth": 8' in remedy.do]
+    assert wider
+    assert all(remedy.after_db > remedy.before_db for remedy in wider)

@@ -3,6 +3,7 @@
 import csv
 import json
 import shutil
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -226,3 +227,12 @@ def test_an_encoding_is_repaired_by_whichever_name_it_was_given(call, place):
         repair = json.loads(answer.out)["models"][0]["variants"][0]["repair"]
         assert name in repair["actions"][0]
         assert repair["after_db"] > repair["before_db"] + 10
+
+
+def test_the_sample_of_the_sdk_root_is_right(call, place):
+    sample = files("edgewright") / "_data" / "sdk" / "quantization_checker_config.json"
+    config = place / "config"
+    config.write_bytes(sample.read_bytes().replace(b'"enhanced", "adjusted", "symmetric"', b'"enhanced"'))
+    words = ("--model", DIGITS_MODEL, "--input_list", place / "inputs.txt", "--output_dir", place / "out")
+    assert call(main, "--config_file", config, *words).code == 0
+    assert (place / "out" / "csv" / "enhanced_pcq_biases.csv").exists()

@@ -28,12 +28,19 @@ class OpDifference:
 
 
 class OpCase:
-    """An op to run again: a graph of its own, its inputs, and its results by backend and name."""
+    """An op to run again: a graph of its own, its inputs, and its results by backend and name.
+
+    ``step`` is what differences are counted in.
+    """
 
     def __init__(
-        self, graph: Graph, inputs: Mapping[str, Array], outputs: Mapping[str, Mapping[str, Array]]
+        self,
+        graph: Graph,
+        inputs: Mapping[str, Array],
+        outputs: Mapping[str, Mapping[str, Array]],
+        step: float,
     ) -> None:
-        self.graph, self.inputs, self.outputs = graph, inputs, outputs
+        self.graph, self.inputs, self.outputs, self.step = graph, inputs, outputs, step
 
     def __str__(self) -> str:
         return f"the graph of one op with {len(self.inputs)} inputs"
@@ -61,12 +68,13 @@ class BackendComparison:
 
 
 def compare_backends(
-    graph: Graph, feeds: Sequence[Mapping[str, Array]], first: Backend, second: Backend
+    graph: Graph, feeds: Sequence[Mapping[str, Array]], backends: Mapping[str, Backend]
 ) -> BackendComparison:
-    """Gives every op on the second backend what it reads on the first, and compares the results.
+    """Gives every op on the second of two backends what it reads on the first, and compares the results.
 
     Errors do not add up so: each op that differs does so by itself.
     """
+    (first_name, first), (second_name, second) = backends.items()
     points = list_layers(graph)
     values = _list_values(graph, points)
     samples = [_run_values(graph, first, values, feed) for feed in feeds]
@@ -79,16 +87,17 @@ def compare_backends(
         difference = _measure(graph, point, pairs)
         if difference is not None:
             differences[point.value] = difference
-    record = BackendComparison(first.name, second.name, len(points), tuple(differences.values()))
+    record = BackendComparison(first_name, second_name, len(points), tuple(differences.values()))
     if not differences:
         return record
     return _add_case(record, graph, next(p for p in points if p.value in differences), samples[0], results[0])
 
 
 def _list_values(graph: Graph, points: Sequence[ComparisonPoint]) -> list[str]:
-    """What layers make and read."""
+    """What layers make and read; what lies within one is not asked for, as it would not be fused then."""
+    inside = {value for point in points for node in point.nodes[:-1] for value in node.outputs}
     read = [value for point in points for node in point.nodes for value in node.inputs if value]
-    made = {value for node in graph.nodes for value in node.outputs}
+    made = {value for node in graph.nodes for value in node.outputs} - inside
     values = [*(point.value for point in points), *(value for value in read if value in made)]
     return [value for value in dict.fromkeys(values) if graph.types[value].is_static]
 
@@ -146,4 +155,5 @@ def _add_case(
     }
     output = alone.outputs[point.value]
     outputs = {record.first: {output: sample[point.value]}, record.second: {output: result[point.value]}}
-    return replace(record, case=OpCase(alone.graph, inputs, outputs))
+    step = _find_step(graph, point.value, [sample[point.value]])
+    return replace(record, case=OpCase(alone.graph, inputs, outputs, step))

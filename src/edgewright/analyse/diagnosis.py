@@ -12,6 +12,7 @@ from edgewright.analyse.layers import measure_layers
 from edgewright.analyse.odd_encodings import ODD_DB, OddEncoding, find_odd_encodings, list_shared_values
 from edgewright.analyse.records import Layer, TensorView
 from edgewright.analyse.tensors import view_worst_tensors
+from edgewright.analyse.wider_tensors import widen_tensors
 from edgewright.artifacts.encodings import load_encodings
 from edgewright.backends.base import Backend
 from edgewright.backends.executor import CpuExecutor
@@ -39,7 +40,7 @@ class Remedy:
     what: str
     do: str
     before_db: float
-    # None where it was not measured: a model that was quantized elsewhere cannot be quantized again.
+    # None where it cannot be measured.
     after_db: float | None = None
 
 
@@ -144,7 +145,12 @@ class _Doctor:
             if finding.kind in {"range", "weights"}
         ]
         for finding in findings[:MOST_REMEDIES]:
-            after = None if self.request is None else self._measure(self._quantize_with(finding.do))
+            # A model that was quantized elsewhere keeps all else as it is.
+            if self.request is None:
+                changed = widen_tensors(*graphs, finding.do)
+                after = None if changed is None else self._measure(Model.of(changed))
+            else:
+                after = self._measure(self._quantize_with(finding.do))
             yield Remedy(finding.where, finding.what, finding.do, self.before_db, after)
 
     def _measure(self, model: Model) -> float:

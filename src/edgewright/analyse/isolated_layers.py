@@ -53,15 +53,20 @@ class IsolatedLayers:
 
         Known values are real numbers in the axes of the quantized graph.
         """
+        return list(map(self.open(prepare), samples))
+
+    def open(self, prepare: Prepare) -> Callable[[Mapping[str, Array]], dict[str, Array]]:
+        """The same, sample by sample."""
         surface, session = Surface(self.graph), prepare(self.graph, RunOptions())
-        results = []
-        for sample in samples:
+
+        def run(sample: Mapping[str, Array]) -> dict[str, Array]:
             feed = {
                 name: as_stored(self._quantized, value, sample[value]) for value, name in self.inputs.items()
             }
             decoded = surface.decode_outputs(session.run(surface.encode_inputs(feed)))
-            results.append({value: decoded[name] for value, name in self.outputs.items()})
-        return results
+            return {value: decoded[name] for value, name in self.outputs.items()}
+
+        return run
 
     def _collect_nodes(self, point: ComparisonPoint) -> list[Node] | None:
         """The layer's ops, and before them those that make what is not known."""

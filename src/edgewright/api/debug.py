@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from edgewright.abi.libraries import find_libraries
+from edgewright.analyse.aligned_names import align_names
 from edgewright.analyse.backend_differences import BackendComparison, compare_backends
 from edgewright.analyse.diagnosis import Diagnosis, Feeds, diagnose_model
 from edgewright.artifacts.encodings import EncodingsSource, load_encodings
@@ -68,7 +69,7 @@ def debug(  # noqa: PLR0913 - every one is a choice of its own, and all are give
         raise UsageError("there are no samples to look at, expected at least one")
     request = None if quantized is not None else _make_request(precision, act_quantizer, overrides)
     if quantized is not None:
-        made = open_any_model(quantized)
+        made = Model.of(align_names(graph, open_any_model(quantized).fixed_graph()))
     else:
         assert request is not None
         made = quantize_model(source, request, feeds, CpuExecutor())
@@ -76,10 +77,12 @@ def debug(  # noqa: PLR0913 - every one is a choice of its own, and all are give
     result = diagnose_model(source, made, feeds, request=request, emulator=emulator)
     comparisons = _compare_backends(made, feeds, backends, emulator)
     result = replace(result, backends=comparisons, notes=notes)
-    if page is not None:
-        write_page(result, Path(page))
-        for comparison in comparisons:
-            write_case(comparison, Path(page))
+    if page is None:
+        return result
+    scripts = [write_case(comparison, Path(page)) for comparison in comparisons]
+    commands = [f"run it again: python {script}" for script in scripts if script is not None]
+    result = replace(result, notes=(*notes, *commands))
+    write_page(result, Path(page), made.fixed_graph())
     return result
 
 
@@ -119,9 +122,11 @@ def _compare_backends(
         raise UsageError(
             f"{len(names)} backends are to be compared, expected two", do="name two, as in htp-sim,htp-native"
         )
-    pair = [find_backend(name) for name in names]
+    pair = {name: find_backend(name) for name in names}
+    if names and len(pair) != 2:
+        raise UsageError(f"'{shown(names[0])}' is to be compared with itself", do="name two backends")
     if not pair and emulator is not None:
-        pair = [find_backend("htp-sim"), emulator]
+        pair = {"htp-sim": find_backend("htp-sim"), "htp-native": emulator}
     if not pair:
         return ()
-    return (compare_backends(model.fixed_graph(), feeds[:BACKEND_SAMPLES], *pair),)
+    return (compare_backends(model.fixed_graph(), feeds[:BACKEND_SAMPLES], pair),)

@@ -47,7 +47,12 @@ INPUT_TENSORS = opt(
     help="an input: its name, its dimensions separated by commas, a raw file, its data type; once for each",
 )
 OUTPUT_TENSORS = opt(
-    "--output_tensor", "-o", repeated=True, metavar="NAME", help="an output of the model; once for each"
+    "--output_tensor",
+    "-o",
+    fills="outputs",
+    repeated=True,
+    metavar="NAME",
+    help="an output of the model; once for each",
 )
 
 

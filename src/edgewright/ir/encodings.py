@@ -7,6 +7,8 @@ import numpy as np
 
 from edgewright.core.numbers import Array, DType
 
+NARROW_BITS = 16
+
 
 @dataclass(frozen=True)
 class Encoding:
@@ -37,8 +39,12 @@ class Encoding:
     def decode(self, stored: Array) -> Array:
         """Real values (float32) of stored integers."""
         scale, offset = self._aligned(stored.shape)
-        real: Array = ((stored.astype(np.float64) + offset) * scale).astype(np.float32)
-        return real
+        # Single precision holds 16 bits exactly, and rounds their product with a scale once, as double does.
+        wide = np.float32 if self.bitwidth <= NARROW_BITS and self._is_single(scale) else np.float64
+        real: Array = stored.astype(wide)
+        real += offset.astype(wide)
+        real *= scale.astype(wide)
+        return real.astype(np.float32, copy=False)
 
     def encode(self, real: Array, dtype: DType) -> Array:
         """Integers nearest to real values, halves to even (as ONNX does), clamped to the type's range."""
@@ -46,10 +52,14 @@ class Encoding:
         low, high = self.limits(dtype)
         # float32 division first: the engine rounds there, and float64 would break ties differently
         with np.errstate(over="ignore"):  # a large mask over a small scale: clamped anyway
-            quotients = real.astype(np.float32) / scale.astype(np.float32)
-        steps = np.rint(quotients).astype(np.float64) - offset
-        # An array for scalars too, where numpy would return a number.
-        stored: Array = np.asarray(np.clip(steps, low, high).astype(dtype.numpy))
+            # An array for scalars too, where numpy would return a number.
+            steps: Array = np.asarray(real.astype(np.float32, copy=False) / scale.astype(np.float32))
+        np.rint(steps, out=steps)
+        # What single precision cannot count is beyond the limits of 16 bits anyway.
+        if self.bitwidth > NARROW_BITS:
+            steps = steps.astype(np.float64)
+        steps -= offset.astype(steps.dtype)
+        stored: Array = np.clip(steps, low, high, out=steps).astype(dtype.numpy)
         return stored
 
     def scales_of(self, shape: tuple[int, ...]) -> Array:
@@ -69,6 +79,10 @@ class Encoding:
         if dtype.is_signed:
             return -(1 << (self.bitwidth - 1)), (1 << (self.bitwidth - 1)) - 1
         return 0, (1 << self.bitwidth) - 1
+
+    @staticmethod
+    def _is_single(scale: Array) -> bool:
+        return bool(np.array_equal(scale, scale.astype(np.float32)))
 
     def _aligned(self, shape: tuple[int, ...]) -> tuple[Array, Array]:
         """Scales and offsets in shapes that broadcast with a tensor of ``shape``."""

@@ -10,10 +10,14 @@ import numpy as np
 from edgewright.analyse.backend_differences import BackendComparison
 from edgewright.analyse.diagnosis import Diagnosis, format_db, list_blocks
 from edgewright.analyse.records import Layer, TensorView
+from edgewright.core.errors import EdgewrightError, shown
 from edgewright.core.files import write_all, write_whole
 from edgewright.core.page import format_html
+from edgewright.ir.graph import Graph
 from edgewright.lower.names import NameTable
 from edgewright.model.model import Model
+from edgewright.view.embed import write_embedded_graph
+from edgewright.view.layer_overlays import view_measured
 
 # Bars reach from nothing to what no one can hear.
 FULL_DB = 60.0
@@ -25,13 +29,41 @@ _STYLE = (
     "td,th{padding:.2rem .6rem;border-bottom:1px solid #8884;vertical-align:top;overflow-wrap:anywhere}"
     "svg{max-width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:currentColor}"
     "summary{cursor:pointer;font-weight:600;margin:.6rem 0}code{overflow-wrap:anywhere}"
+    ".graph-frame{height:32rem;border:1px solid #8884}g[data-graph-node]{cursor:pointer}"
 )
 
+# Beside a case: runs its op on both backends again.
+SCRIPT = '''"""Runs one op on two backends; compares the results with each other and with those recorded."""
 
-def write_page(diagnosis: Diagnosis, file: Path) -> None:
-    """The page: what to look at first, layers in the order of the graph, tables, histograms on demand."""
+import json
+from pathlib import Path
+
+import numpy as np
+
+import edgewright as ew
+
+here = Path(__file__).parent
+case = json.loads((here / "case.json").read_text())
+model = ew.load(here / "op_net.json")
+inputs = {item.name: np.load(here / f"{name}.npy") for item, name in zip(model.inputs, case["inputs"])}
+made = {}
+for backend, names in case["results"].items():
+    (made[backend],) = model.run(inputs, backend=backend).values()
+    recorded = np.load(here / f"{backend}_{names[0]}.npy")
+    is_same = np.array_equal(np.asarray(made[backend]).reshape(-1), recorded.reshape(-1), equal_nan=True)
+    print(f"{backend}: {'as recorded' if is_same else 'NOT as recorded'}")
+one, other = (np.asarray(array, np.float64) for array in made.values())
+gaps = np.abs(one - other) / case["step"]
+figures = f"by up to {gaps.max():.3g} steps, in {100 * (gaps > 0.5).mean():.2g} % of values"
+print(f"{' and '.join(made)} differ {figures}")
+'''
+
+
+def write_page(diagnosis: Diagnosis, file: Path, graph: Graph) -> None:
+    """The page: what to look at first, the graph and its layers in order, tables, histograms on demand."""
     parts = [
         f"<h1>{html.escape(diagnosis.first_divergence)}</h1>",
+        _draw_graph(diagnosis, graph),
         f"<details open><summary>All layers in order</summary>{_draw_layers(diagnosis)}</details>",
         format_html(list_blocks(diagnosis)[:-1]),
         *(
@@ -48,20 +80,39 @@ def write_page(diagnosis: Diagnosis, file: Path) -> None:
     write_whole(file, [f"<!doctype html>\n{page}\n".encode()])
 
 
-def write_case(comparison: BackendComparison, page: Path) -> None:
-    """The first op that two backends compute differently: a model of it, its inputs, and both results."""
+def _draw_graph(diagnosis: Diagnosis, graph: Graph) -> str:
+    """The graph coloured by the error of its layers; a click on a layer below goes there."""
+    try:
+        drawing = write_embedded_graph(view_measured(graph, diagnosis.layers, diagnosis.model))
+    except EdgewrightError as problem:
+        return f"<p>The graph is not drawn: {html.escape(shown(problem.what))}</p>"
+    return f"<details open><summary>Graph, coloured by error</summary>{drawing}</details>"
+
+
+def write_case(comparison: BackendComparison, page: Path) -> Path | None:
+    """The first op that two backends compute differently: a model of it, its inputs, and both results.
+
+    Returns the script that runs it again.
+    """
     case = comparison.case
     if case is None:
-        return
+        return None
     folder = page.with_name(f"{page.stem}_case")
     Model.of(case.graph).save(folder / "op.cpp")
     name_file = NameTable(case.inputs)
-    files = {folder / f"{name_file(name)}.npy": [_to_npy(array)] for name, array in case.inputs.items()}
-    for number, (backend, outputs) in enumerate(case.outputs.items()):
-        for name, array in outputs.items():
-            files[folder / f"result_{number}_{name_file(name)}.npy"] = [_to_npy(array)]
-            files[folder / f"result_{number}.json"] = [f"{json.dumps({'backend': backend})}\n".encode()]
-    write_all(files)
+    inputs = {name_file(name): array for name, array in case.inputs.items()}
+    results = {
+        backend: {name_file(name): array for name, array in outputs.items()}
+        for backend, outputs in case.outputs.items()
+    }
+    files = {folder / f"{name}.npy": [_to_npy(array)] for name, array in inputs.items()}
+    for backend, outputs in results.items():
+        files |= {folder / f"{backend}_{name}.npy": [_to_npy(array)] for name, array in outputs.items()}
+    record = {"inputs": list(inputs), "results": {backend: list(of) for backend, of in results.items()}}
+    files[folder / "case.json"] = [f"{json.dumps({**record, 'step': case.step}, indent=1)}\n".encode()]
+    script = folder / "run.py"
+    write_all({**files, script: [SCRIPT.encode()]})
+    return script
 
 
 def _to_npy(array: np.ndarray) -> bytes:
@@ -98,7 +149,9 @@ def _draw_row(number: int, layer: Layer, odd: set[str]) -> str:
         )
     figures = f"{format_db(layer.sim_db)}, {format_db(layer.own_db)}"
     parts.append(f'<text x="{NAME + BAR + 8}" y="{top + 13}">{figures}</text>')
-    return f"<g><title>{html.escape(f'{layer.op} {layer.source}')}</title>{''.join(parts)}</g>"
+    title = html.escape(f"{layer.op} {layer.source}")
+    tensor = html.escape(layer.tensor, quote=True)
+    return f'<g data-graph-node="{tensor}"><title>{title}</title>{"".join(parts)}</g>'
 
 
 def _draw_histogram(view: TensorView) -> str:

@@ -39,6 +39,7 @@ HEADERS = (
 )
 # A modified model whose outputs move by more than this part of their range is not written.
 MOST_CHANGE, MOST_CHANGE_FIXED = 0.01, 0.05
+SMALLEST_CHANGE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,8 @@ def _measure_change(before: Graph, after: Graph, source: Path) -> float:
 def _compare(first: Array, second: Array) -> float:
     reference, other = first.astype(np.float64), second.astype(np.float64)
     spread = float(np.ptp(reference)) or float(np.abs(reference).max(initial=0.0)) or 1.0
-    return float(np.abs(reference - other).max(initial=0.0)) / spread
+    # Scores that are saturated differ by their rounding alone.
+    return max(float(np.abs(reference - other).max(initial=0.0)) - SMALLEST_CHANGE, 0.0) / spread
 
 
 def _list_modifications(issues: Sequence[Issue]) -> list[Modification]:

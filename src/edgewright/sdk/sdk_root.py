@@ -58,6 +58,9 @@ def make_sdk_root(folder: Path | str, version: str) -> SdkRoot:
     written |= {root / MARK: [_mark(version)], root / "README.md": [_read_data("README.md")]}
     written |= _read_samples(root)
     written[root / "lib" / "python" / "README"] = [b"PYTHONPATH of envsetup.sh; put your own modules here.\n"]
+    # Where the guide's sample command has it.
+    config = root / "lib" / "python" / "qti" / "aisw" / "quantization_checker" / "config"
+    written[config] = [_read_data("quantization_checker_config.json")]
     write_all(written)
     for script in scripts:
         script.chmod(0o755)

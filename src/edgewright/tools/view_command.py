@@ -48,8 +48,6 @@ def _open_views(
     from edgewright.core.errors import UsageError
     from edgewright.frontends._common.input_spec import InputSpec
     from edgewright.view.compare_outputs import OutputFolders
-    from edgewright.view.diff.request import load_run
-    from edgewright.view.diff.run_diff import run_diff
     from edgewright.view.measured import open_measured
     from edgewright.view.viewer import prepare_views
 
@@ -58,6 +56,9 @@ def _open_views(
     spec, given = InputSpec.from_options(shapes), {"profile": measures.profile, "data": measures.data}
     models = [open_measured(path, spec, **given) for path in files.files]
     if compared.run is not None:
+        from edgewright.view.diff.request import load_run
+        from edgewright.view.diff.run_diff import run_diff
+
         models.insert(0, run_diff(load_run(Path(compared.run)), Path(compared.working_dir or ".")))
     outputs = None
     if compared.golden is not None and compared.results is not None:

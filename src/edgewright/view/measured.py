@@ -2,20 +2,16 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edgewright.core.errors import BadInput, Where
 from edgewright.frontends._common.input_spec import InputSpec
-from edgewright.frontends.conversion import ConversionRequest
-from edgewright.model.convert import convert_in_memory
-from edgewright.model.model import Model
-from edgewright.model.open_model import open_any_model
-from edgewright.model.saving import is_stored
 from edgewright.view.build_folders import find_built_model, is_build_folder, read_report
-from edgewright.view.node_times import make_time_overlay, read_node_times
 from edgewright.view.open_view import open_view
-from edgewright.view.output_values import add_values
 from edgewright.view.records import ViewModel
+
+if TYPE_CHECKING:
+    from edgewright.model.model import Model
 
 
 def open_measured(
@@ -30,11 +26,16 @@ def open_measured(
     if profile is not None:
         viewed = _add_times(viewed, Path(profile))
     if data is not None:
+        # Engines take a second to import: only where they run something.
+        from edgewright.view.output_values import add_values
+
         viewed = add_values(viewed, _open_runnable(model, spec or InputSpec()), data)
     return viewed
 
 
 def _add_times(viewed: ViewModel, log: Path) -> ViewModel:
+    from edgewright.view.node_times import make_time_overlay, read_node_times
+
     times = read_node_times(log)
     overlays = dict(viewed.overlays)
     timed = 0
@@ -52,7 +53,12 @@ def _add_times(viewed: ViewModel, log: Path) -> ViewModel:
     return replace(viewed, overlays=overlays)
 
 
-def _open_runnable(model: Path | str | Any, spec: InputSpec) -> Model:
+def _open_runnable(model: Path | str | Any, spec: InputSpec) -> "Model":
+    from edgewright.frontends.conversion import ConversionRequest
+    from edgewright.model.convert import convert_in_memory
+    from edgewright.model.open_model import open_any_model
+    from edgewright.model.saving import is_stored
+
     if not isinstance(model, str | Path):
         return open_any_model(model)
     path = Path(model)

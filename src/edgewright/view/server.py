@@ -17,18 +17,20 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from edgewright.core.errors import BadInput, EdgewrightError
 from edgewright.core.version import VERSION
-from edgewright.view.diff.jobs import DiffJobs
 from edgewright.view.diff.request import LARGEST_RUN
 from edgewright.view.document import Document, make_document
 from edgewright.view.histograms import summarise
 from edgewright.view.page import Asset, dump_document, make_assets, summarise_all, write_page
 from edgewright.view.records import ViewModel
 from edgewright.view.uploads import Uploads
+
+if TYPE_CHECKING:
+    from edgewright.view.diff.jobs import DiffJobs
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +70,7 @@ class Shown:
         self._openers = list(openers.values())
         self._models: dict[int, tuple[ViewModel, Document]] = {}
         self._lock = threading.Lock()
-        self._jobs = None if root is None else DiffJobs(root, self.add)
+        self._jobs = None if root is None else _open_jobs(root, self.add)
         self._uploads = Uploads()
 
     def add(self, model: ViewModel) -> int:
@@ -273,6 +275,13 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: Any) -> None:
         """Nothing: a terminal is not for requests."""
+
+
+def _open_jobs(root: Path, add: Callable[[ViewModel], int]) -> "DiffJobs":
+    # Only where it is asked for: converters and engines take a second to import.
+    from edgewright.view.diff.jobs import DiffJobs
+
+    return DiffJobs(root, add)
 
 
 def _read_object(body: BufferedIOBase, size: int) -> dict[str, Any]:

@@ -144,3 +144,11 @@ def test_a_damaged_configuration_is_refused(tmp_path, text):
     file.write_text(text)
     with pytest.raises(BadInput):
         read_verifier_config(file)
+
+
+def test_another_unit_of_scores_does_not_change_what_is_called_different():
+    golden = np.linspace(1, 2, 50)
+    for words in (["CosineSimilarity", "param1", "1", "param2", "2"], ["L1Error,multiplier,100,scale,4"]):
+        verifier = read_verifier(words)
+        assert verifier.is_match(verifier.score(golden, golden + 1e-5))
+        assert not verifier.is_match(verifier.score(golden, -golden))

@@ -58,7 +58,7 @@ _OF_ENGINE = {
 }
 ADDED = {
     # The guide hands the options of the engine through; its wrapper names few of them.
-    "qnn-accuracy-debugger (wrapper)": _OF_ENGINE,
+    "qnn-accuracy-debugger (wrapper)": {*_OF_ENGINE, "--model_per_layer"},
     "qnn-accuracy-debugger --compare_encodings": {"-w"},
     "qnn-accuracy-debugger --tensor_inspection": {"--output_dirname"},
     "qnn-net-run": {"--allow_cpu_ops"},

@@ -20,6 +20,11 @@ class L1Error(Verifier):
     multiplier: float = 1.0
     scale: float = 1.0
 
+    @property
+    def limit(self) -> float:
+        """Another unit of scores does not change what is called different."""
+        return self.threshold * self.multiplier / self.scale
+
     def _compare(self, golden: Array, target: Array) -> float:
         return float(np.sum(np.abs(golden - target))) * self.multiplier / self.scale
 
@@ -34,6 +39,11 @@ class CosineSimilarity(Verifier):
 
     multiplier: float = 1.0
     scale: float = 1.0
+
+    @property
+    def limit(self) -> float:
+        """Another unit of scores does not change what is called different."""
+        return self.threshold * self.multiplier / self.scale
 
     def _compare(self, golden: Array, target: Array) -> float:
         # Scaled first: squares of large numbers overflow.

@@ -30,6 +30,11 @@ class Verifier(ABC):
         """Its name in tables and folders."""
         return self.name.lower()
 
+    @property
+    def limit(self) -> float:
+        """Where a mismatch begins, in the unit of the scores."""
+        return self.threshold
+
     def score(self, golden: Array, target: Array) -> float:
         """How far a tensor is from its reference, which has the same number of elements.
 
@@ -55,7 +60,7 @@ class Verifier(ABC):
         """Whether a score counts as equal."""
         if math.isnan(score):
             return False
-        return score >= self.threshold if self.is_higher_better else score <= self.threshold
+        return score >= self.limit if self.is_higher_better else score <= self.limit
 
     @abstractmethod
     def _compare(self, golden: Array, target: Array) -> float:

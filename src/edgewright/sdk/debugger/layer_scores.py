@@ -173,7 +173,7 @@ def judge_layer(layer: LayerScore, verifiers: Sequence[Verifier], golden: Array,
             name=verifier.column,
             score=format_score(layer.scores[verifier.column]),
             side="at least" if verifier.is_higher_better else "at most",
-            threshold=verifier.threshold,
+            threshold=verifier.limit,
         )
         for verifier in wrong
     )

@@ -129,7 +129,7 @@ def list_tensor_figures(verdict: TensorVerdict, verifier: Verifier) -> dict[str,
         "Size": str(verdict.size),
         "Tensor_dims": str(list(verdict.dims)),
         verifier.column: format_score(score),
-        "threshold": f"{verifier.threshold:g}",
+        "threshold": f"{verifier.limit:g}",
         "match": str(verifier.is_match(score)),
         **dict(zip(RANGES, ranges, strict=False)),
     }
