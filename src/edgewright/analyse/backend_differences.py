@@ -94,9 +94,10 @@ def compare_backends(
 
 
 def _list_values(graph: Graph, points: Sequence[ComparisonPoint]) -> list[str]:
-    """What layers make and read."""
+    """What layers make and read; what lies within one is not asked for, as it would not be fused then."""
+    inside = {value for point in points for node in point.nodes[:-1] for value in node.outputs}
     read = [value for point in points for node in point.nodes for value in node.inputs if value]
-    made = {value for node in graph.nodes for value in node.outputs}
+    made = {value for node in graph.nodes for value in node.outputs} - inside
     values = [*(point.value for point in points), *(value for value in read if value in made)]
     return [value for value in dict.fromkeys(values) if graph.types[value].is_static]
 

@@ -49,7 +49,7 @@ class Term:
 
 
 class TailBound:
-    """What other samples lose by one term with the stated confidence; the bound falls with more samples.
+    """What other samples lose by one term at most, with the stated confidence.
 
     Args:
         term: errors of the samples that there are.

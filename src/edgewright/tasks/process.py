@@ -36,8 +36,11 @@ class TaskProcess:
     def __init__(self) -> None:
         # Appended to, so that it can be emptied while the process writes.
         self._said = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed with the process
+        # Of its own, so that nothing of a task stays behind that is killed.
+        self._folder = tempfile.TemporaryDirectory(prefix="edgewright-task-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "edgewright.tasks.worker"],
+            env={**os.environ, "TMPDIR": self._folder.name},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
@@ -72,6 +75,7 @@ class TaskProcess:
             with suppress(OSError):
                 if pipe is not None:
                     pipe.close()
+        self._folder.cleanup()
 
     def _read_last_output(self) -> str:
         with suppress(OSError, ValueError):

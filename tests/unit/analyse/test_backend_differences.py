@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
+import edgewright as ew
 from edgewright.analyse.backend_differences import compare_backends
 from edgewright.backends.cpu import CpuBackend
 from edgewright.backends.htp import HtpSimBackend
 from edgewright.model.model import Model
 from tests.browser.sample_build import digits, mnist
+from tests.cli import models
 
 FEEDS = digits()[0][:2]
 
@@ -63,3 +66,21 @@ def test_rounding_of_the_cpu_is_told_from_the_npu():
     graph = mnist("w8a8")[1].fixed_graph()
     result = compare_backends(graph, FEEDS, {"cpu": CpuBackend(), "htp-sim": HtpSimBackend()})
     assert all(difference.steps <= 1.5 for difference in result.differences)
+
+
+def test_an_activation_that_is_computed_with_its_layer_is_no_difference(tmp_path):
+    rng = np.random.default_rng(3)
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1], name="c"),
+        helper.make_node("PRelu", ["c", "s"], ["y"], name="p"),
+    ]
+    weights = {
+        "w": rng.standard_normal((6, 4, 3, 3)).astype(np.float32),
+        "s": rng.uniform(0.05, 0.3, (6, 1, 1)).astype(np.float32),
+    }
+    shapes = [("x", TensorProto.FLOAT, [1, 4, 9, 9])], [("y", TensorProto.FLOAT, [1, 6, 9, 9])]
+    models.save(tmp_path / "m.onnx", nodes, *shapes, weights)
+    feeds = [{"x": rng.standard_normal((1, 4, 9, 9)).astype(np.float32)} for _ in range(3)]
+    graph = ew.quantize(tmp_path / "m.onnx", feeds, act_quantizer="tf").fixed_graph()
+    result = compare_backends(graph, feeds, {"htp-sim": HtpSimBackend(), "again": HtpSimBackend()})
+    assert result.differences == ()

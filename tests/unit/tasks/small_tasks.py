@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 import time
 from pathlib import Path
 
@@ -63,5 +64,6 @@ def slow_down_once(job: Job) -> int:
     block = Path(job.inputs["block"])
     if block.exists():
         block.rename(block.with_suffix(".met"))
+        tempfile.mkdtemp()
         time.sleep(3600)
     return int(job.inputs["number"])

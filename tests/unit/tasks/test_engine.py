@@ -1,5 +1,6 @@
 """Tasks in processes of this machine: nothing is computed twice, and one that fails is one clean error."""
 
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -47,7 +48,9 @@ def test_a_task_that_fails_is_one_error_and_the_others_go_on(tmp_path):
     assert count_calls(tmp_path / "log") == Counter({0: 1, 1: 1, 2: 4, 3: 2, 4: 1})
 
 
-def test_whoever_stops_listening_stops_the_processes_and_what_was_finished_is_kept(tmp_path):
+def test_whoever_stops_listening_stops_the_processes_and_what_was_finished_is_kept(tmp_path, monkeypatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "block").touch()
     inputs = {"log": str(tmp_path / "log"), "block": str(tmp_path / "block")}
     tasks = [make_task(slow_down_once, number=number, **inputs) for number in range(4)]
@@ -57,6 +60,7 @@ def test_whoever_stops_listening_stops_the_processes_and_what_was_finished_is_ke
         outcomes.close()
     with open_engine(tmp_path / "store", workers=2) as engine:
         assert [outcome.value for outcome in engine.compute_all(tasks)] == [0, 1, 2, 3]
+    assert list((tmp_path / "temporary").iterdir()) == []
     calls = count_calls(tmp_path / "log")
     assert [calls[number] for number in sorted(values)] == [1, 1, 1]
     assert calls.total() == 5
