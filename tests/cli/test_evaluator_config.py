@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import TensorProto, helper
 
 import edgewright as ew
 from edgewright.config.model_config import read_model_config
 from edgewright.sdk.sdk_root import make_sdk_root
 from edgewright.tools.qnn_accuracy_evaluator import main
-from tests.cli.models import DIGITS_MODEL, token_net
+from tests.cli.models import DIGITS_MODEL, save, token_net
 
 CONFIG = """
 model:
@@ -228,3 +229,38 @@ def test_the_samples_of_the_sdk_root_are_sound(tmp_path):
     configs = [read_model_config(file) for file in sorted(folder.glob("*.yaml"))]
     assert len(configs) == 3
     assert all(config.schemas for config in configs)
+
+
+@pytest.mark.parametrize(("count", "plugin"), [(4, ""), (5, "create_batch")])
+def test_batches_are_made_and_taken_apart_again(here, count, plugin):
+    weights = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    ends = [("x", TensorProto.FLOAT, ["batch", 6])], [("y", TensorProto.FLOAT, ["batch", 5])]
+    save(here / "g.onnx", nodes, *ends, {"w": weights})
+    inputs = np.random.default_rng(1).standard_normal((count, 1, 6)).astype(np.float32)
+    answers = [int((each @ weights).argmax()) for each in inputs]
+    answers[-1] = (answers[-1] + 1) % 5
+    for number, each in enumerate(inputs):
+        each.tofile(here / "data" / f"g{number}.raw")
+    (here / "data/g.txt").write_text("".join(f"g{number}.raw\n" for number in range(count)))
+    (here / "data/answers.txt").write_text("".join(f"g{n}.raw {a}\n" for n, a in enumerate(answers)))
+    chain = f"[{{plugin: {{name: {plugin}}}}}]" if plugin else "[]"
+    (here / "g.yaml").write_text(
+        f"""
+model:
+  info: {{batchsize: 2}}
+  dataset: {{path: data, inputlist_file: g.txt, annotation_file: answers.txt}}
+  processing:
+    preprocessing: {{transformations: {chain}}}
+  inference-engine:
+    model_path: g.onnx
+    inference_schemas:
+      - inference_schema: {{name: onnxrt}}
+    inputs_info:
+      - x: {{type: float32, shape: ["*", 6]}}
+  evaluator:
+    metrics: [{{plugin: {{name: topk, params: {{kval: "1"}}}}}}]
+"""
+    )
+    assert main(["-config", "g.yaml", "-silent"]) == 0
+    assert f"top1: {(count - 1) / count:g}" in read_csv(here)["schema0_onnxrt_fp32"]["Metrics"]

@@ -1,6 +1,7 @@
 """The data of a configuration on its way through plugins: to the model, and from it to the metrics."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -109,9 +110,8 @@ class Pipeline:
 
     def list_inputs(self, writer: InputWriter) -> ListedInputs:
         """Preprocesses all samples; what postprocessing must know of them is kept."""
-        processed = process_samples(
-            self._chains.preprocessing, self.dataset.make_samples(), self._context, "preprocessing"
-        )
+        samples = map(self._load_raw_files, self.dataset.make_samples())
+        processed = process_samples(self._chains.preprocessing, samples, self._context, "preprocessing")
         return writer.write_rows(self._keep(processed, writer), "inputs")
 
     def take_inputs(self, listed: ListedInputs) -> ListedInputs:
@@ -129,7 +129,8 @@ class Pipeline:
             return None
         samples: Iterable[Sample] = self.dataset.make_samples(is_calibration=True)
         if not self.dataset.is_calibration_raw:
-            samples = process_samples(self._chains.preprocessing, samples, self._context, "calibration")
+            loaded = map(self._load_raw_files, samples)
+            samples = process_samples(self._chains.preprocessing, loaded, self._context, "calibration")
         return writer.write_rows((_name_values(sample, writer) for sample in samples), "calibration")
 
     def measure(self, results: Path, shapes: Shapes, name: str) -> dict[str, float]:
@@ -151,6 +152,17 @@ class Pipeline:
             for plugin, values in figures.items()
             for figure, value in values.items()
         }
+
+    def _load_raw_files(self, sample: Sample) -> Sample:
+        """Raw files as arrays where plugins follow: the file alone does not say what it holds."""
+        if not self._chains.preprocessing or not any(_is_raw(value) for value in sample.values):
+            return sample
+        known = [*self._config.inputs, *[TensorSection("")] * len(sample.values)]
+        values = [
+            _read_raw(value, item) if _is_raw(value) else value
+            for value, item in zip(sample.values, known, strict=False)
+        ]
+        return replace(sample, values=tuple(values))
 
     def _keep(self, samples: Iterable[Sample], writer: InputWriter) -> Iterator[Mapping[str, Any]]:
         self._samples = []
@@ -184,6 +196,18 @@ def find_folder(path: str, config: str) -> Path:
     given = Path(path)
     beside = Path(config).parent / given
     return beside if not given.is_absolute() and not given.is_dir() and beside.is_dir() else given
+
+
+def _is_raw(value: Any) -> bool:
+    return isinstance(value, Path) and value.suffix == ".raw"
+
+
+def _read_raw(file: Path, about: TensorSection) -> Array:
+    """The values of a raw file, as one element of a batch where inputs_info gives a shape that fits."""
+    array: Array = np.fromfile(file, DTYPES[about.type])
+    rest = [int(dim) for dim in about.shape[1:] if dim != "*"]
+    is_fit = bool(about.shape) and array.size and array.size % math.prod(rest) == 0
+    return array.reshape(-1, *rest) if is_fit else array
 
 
 def _name_values(sample: Sample, writer: InputWriter) -> dict[str, Any]:
