@@ -7,7 +7,10 @@ from functools import cache
 from importlib.resources import files
 
 # Makers, the family name that people leave out, and what is not a letter, a digit or a plus.
-_NOISE = re.compile(r"samsung|galaxy|microsoft|google|lenovo|motorola|asus|sony|meta|dell|[^a-z0-9+]")
+_NOISE = re.compile(
+    r"samsung|galaxy|microsoft|google|lenovo|motorola|asus|sony|meta|dell|apple|qualcomm|thundercomm|robotics"
+    r"|[^a-z0-9+]"
+)
 
 
 @dataclass(frozen=True)

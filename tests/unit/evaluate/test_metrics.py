@@ -79,7 +79,7 @@ def test_forty_decibels_are_99_percent_and_right_angles_are_zero():
 
 
 # Those that need labels, other libraries or more than one output are tried apart.
-APART = {"right-answers", "map", "wer", "cer", "perplexity"}
+APART = {"right-answers", "map", "box-iou", "wer", "cer", "perplexity"}
 
 
 @pytest.mark.parametrize("name", [name for name in MEASURES if name not in APART])

@@ -102,3 +102,14 @@ def test_every_device_has_a_chip_that_is_known():
     assert len(devices) > 100
     assert not [device for device in devices if device.chip and device.chip not in list_socs()]
     assert all(bool(device.where) == bool(device.chip and device.elsewhere) for device in devices)
+
+
+@pytest.mark.parametrize(
+    ("name", "chip"),
+    [
+        *(("RB5", "QRB5165"), ("Robotics RB5", "QRB5165"), ("RB3 Gen 2", "QCM6490"), ("QCS6490", "QCM6490")),
+        *(("Rubik Pi 3", "QCM6490"), ("Galaxy Book4 Edge", "SC8380XP"), ("Redmi K70 Pro", "SM8650")),
+    ],
+)
+def test_boards_and_pcs_have_their_chips(name, chip):
+    assert find_soc(name).name == chip
