@@ -170,6 +170,8 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_line(here, capsys):
             "are not reached",
         ),
         ("type: cos", "type: cosine", 2, "comparator 'cosine' is unknown"),
+        ("- Plus214_Output_0:", "- scores:", 3, "outputs_info names 'scores'"),
+        ("- Input3:", "- image:", 2, "'image'"),
         ("path: data", "path: nowhere", 3, "is no folder"),
         ("model_path: digits.onnx", "model_path: none.onnx", 3, "there is no model 'none.onnx'"),
         ("tag: float", "tag: source", 3, "the tag 'source' is there 2 times"),

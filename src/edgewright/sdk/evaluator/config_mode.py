@@ -4,8 +4,11 @@ import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from edgewright.config.model_config import ComparatorSection, ModelConfig, read_model_config
-from edgewright.core.errors import EdgewrightError
+from edgewright.config.model_config import ComparatorSection, ModelConfig, TensorSection, read_model_config
+from edgewright.core.errors import BadInput, EdgewrightError, Where
+from edgewright.core.words import quote_names
+from edgewright.ir.graph import Graph
+from edgewright.lower.names import NameTable
 from edgewright.sdk.evaluator.comparison import Comparison, Draw, check_box_option, make_comparison
 from edgewright.sdk.evaluator.config_schemas import SchemaChoice, list_schemas
 from edgewright.sdk.evaluator.conversions import Conversions
@@ -48,6 +51,7 @@ def evaluate_configuration(request: ConfigRequest) -> ModelEvaluation:
     pipeline = Pipeline(config, chains, request.folder, is_memory=request.is_memory)
     with Conversions() as conversions:
         runner = SchemaRunner(model.fill_symbols(), request.folder, conversions)
+        pipeline.name_outputs(_spell_outputs(config, runner.graph))
         comparison = _make_comparison(config.comparator, runner, request.draw)
         writer = InputWriter(runner.graph, request.folder / "inputs", model.dtypes)
         inputs, calibration = _list_inputs(pipeline, writer, request)
@@ -92,6 +96,21 @@ def _describe_model(config: ModelConfig, request: ConfigRequest) -> EvaluatedMod
         dtypes={item.name: item.type for item in config.inputs},
         is_simplified=config.simplify_model,
     )
+
+
+def _spell_outputs(config: ModelConfig, graph: Graph) -> tuple[TensorSection, ...]:
+    """The outputs that a configuration describes, by the names of their files; others are refused."""
+    spell = NameTable(graph.outputs)
+    known = {name: spell(output) for output in graph.outputs for name in (output, spell(output))}
+    unknown = [item.name for item in config.outputs if item.name not in known]
+    if unknown:
+        raise BadInput(
+            f"outputs_info names {quote_names(unknown)}, the outputs of the model are "
+            f"{quote_names(list(graph.outputs))}",
+            Where(file=config.file),
+            do="name the outputs as the model does",
+        )
+    return tuple(replace(item, name=known[item.name]) for item in config.outputs)
 
 
 def _list_inputs(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.config.model_config import ModelConfig, PluginEntry
+from edgewright.config.model_config import ModelConfig, PluginEntry, TensorSection
 from edgewright.core.errors import EdgewrightError, Problems, Where
 from edgewright.core.files import write_whole
 from edgewright.core.numbers import Array
@@ -95,12 +95,17 @@ class Pipeline:
         )
         self._context = self._context.with_dataset(change_dataset(chains.dataset, self._context))
         self._samples: list[Sample] = []
+        self._outputs = config.outputs
         self._folder = folder
 
     @property
     def dataset(self) -> Dataset:
         """The data after its own plugins."""
         return self._context.dataset
+
+    def name_outputs(self, outputs: Sequence[TensorSection]) -> None:
+        """Takes what is known of the model's outputs, by the names of their files."""
+        self._outputs = tuple(outputs)
 
     def list_inputs(self, writer: InputWriter) -> ListedInputs:
         """Preprocesses all samples; what postprocessing must know of them is kept."""
@@ -157,8 +162,8 @@ class Pipeline:
         """Each sample with the outputs of its run; a run of several samples is split among them."""
         runs = len(list(folder.glob("Result_*")))
         share = max(1, len(self._samples) // max(runs, 1))
-        types = {item.name: np.dtype(DTYPES[item.type]) for item in self._config.outputs}
-        order = [item.name for item in self._config.outputs if item.name in shapes] or list(shapes)
+        types = {item.name: np.dtype(DTYPES[item.type]) for item in self._outputs}
+        order = [item.name for item in self._outputs] or list(shapes)
         for number in range(runs):
             outputs = read_results(folder / f"Result_{number}", shapes)
             arrays = [outputs[name].astype(types.get(name, np.dtype(np.float32))) for name in order]
