@@ -43,6 +43,11 @@ class Remedy:
     # None where it cannot be measured.
     after_db: float | None = None
 
+    @property
+    def helps(self) -> bool:
+        """Whether it is worth naming: what was measured and gains nothing is not."""
+        return self.after_db is None or self.after_db > self.before_db
+
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(Displayed):
@@ -105,7 +110,8 @@ def diagnose_model(
         odd = () if is_fresh else find_odd_encodings(before, after, feeds, scheme)
         step()
         doctor = _Doctor(source, quantized, feeds, request, min(item.sqnr_db for item in outputs))
-        remedies = [*doctor.replace_odd_encodings(odd), *doctor.widen_layers(layers, tensors)]
+        tried = [*doctor.replace_odd_encodings(odd), *doctor.widen_layers(layers, tensors)]
+        remedies = [remedy for remedy in tried if remedy.helps]
         step()
     return Diagnosis(after.name, len(feeds), tuple(outputs), layers, odd, tuple(remedies), tensors=tensors)
 
