@@ -119,7 +119,7 @@ def test_more_bits_are_measured_in_a_quantized_file_too(here):
     wider = [remedy for remedy in result.remedies if '"bitwidth": 16' in remedy.do]
     assert wider
     assert all(remedy.after_db is not None for remedy in wider)
-    assert max(remedy.after_db - remedy.before_db for remedy in wider) > 3
+    assert max(remedy.after_db - remedy.before_db for remedy in wider) > 1
 
 
 def test_weights_of_four_bits_gain_by_eight_in_a_quantized_file(here):

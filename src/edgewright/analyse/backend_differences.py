@@ -75,11 +75,17 @@ def compare_backends(
     Errors do not add up so: each op that differs does so by itself.
     """
     (first_name, first), (second_name, second) = backends.items()
-    points = list_layers(graph)
-    values = _list_values(graph, points)
-    samples = [_run_values(graph, first, values, feed) for feed in feeds]
-    layers = IsolatedLayers(graph, [*graph.inputs, *values])
-    points = [point for point in points if layers.add(point)]
+    values = list_compared_values(graph)
+    samples = [run_values(graph, first, values, feed) for feed in feeds]
+    return compare_values(graph, samples, (first_name, second_name), second)
+
+
+def compare_values(
+    graph: Graph, samples: Sequence[Mapping[str, Array]], names: tuple[str, str], second: Backend
+) -> BackendComparison:
+    """Holds what the first computed, by the graph's values, against what the second makes of it."""
+    layers = IsolatedLayers(graph, list(samples[0]))
+    points = [point for point in list_layers(graph) if point.value in samples[0] and layers.add(point)]
     results = layers.run(second.prepare, samples) if points else []
     differences = {}
     for point in points:
@@ -87,10 +93,15 @@ def compare_backends(
         difference = _measure(graph, point, pairs)
         if difference is not None:
             differences[point.value] = difference
-    record = BackendComparison(first_name, second_name, len(points), tuple(differences.values()))
+    record = BackendComparison(*names, len(points), tuple(differences.values()))
     if not differences:
         return record
     return _add_case(record, graph, next(p for p in points if p.value in differences), samples[0], results[0])
+
+
+def list_compared_values(graph: Graph) -> list[str]:
+    """What layers make and read, of all layers of a graph."""
+    return _list_values(graph, list_layers(graph))
 
 
 def _list_values(graph: Graph, points: Sequence[ComparisonPoint]) -> list[str]:
@@ -102,9 +113,10 @@ def _list_values(graph: Graph, points: Sequence[ComparisonPoint]) -> list[str]:
     return [value for value in dict.fromkeys(values) if graph.types[value].is_static]
 
 
-def _run_values(
+def run_values(
     graph: Graph, backend: Backend, values: Sequence[str], feed: Mapping[str, Array]
 ) -> dict[str, Array]:
+    """Values of a graph by their names, inputs among them, as real numbers."""
     part = graph.copy()
     part.outputs = list(values)
     surface = Surface(part)

@@ -10,6 +10,7 @@ from edgewright.abi.libraries import find_libraries
 from edgewright.analyse.aligned_names import align_names
 from edgewright.analyse.backend_differences import BackendComparison, compare_backends
 from edgewright.analyse.diagnosis import Diagnosis, Feeds, diagnose_model
+from edgewright.analyse.framework_differences import compare_with_framework
 from edgewright.artifacts.encodings import EncodingsSource, load_encodings
 from edgewright.backends.base import Backend
 from edgewright.backends.executor import CpuExecutor
@@ -29,6 +30,7 @@ from edgewright.targets.soc import find_htp_soc
 
 # Samples that are looked at, and those that go through both backends op by op.
 MOST_SAMPLES, BACKEND_SAMPLES = 50, 2
+CPU, FRAMEWORK = "cpu", "framework"
 
 
 def debug(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
@@ -55,7 +57,8 @@ def debug(  # noqa: PLR0913 - every one is a choice of its own, and all are give
         act_quantizer: how ranges of activations are chosen then.
         overrides: an encodings file, or its content, to quantize with.
         target: a chip, whose emulator gives figures of its own where it is installed.
-        backends: two backends (cpu, htp-sim, htp-native) to compare op by op with each other.
+        backends: two backends (cpu, htp-sim, htp-native) to compare op by op with each other, or cpu and
+            framework: the float model beside the framework that it comes from.
         page: an HTML file to write; the first op that backends compute differently goes to a folder beside
             it, with its inputs.
         preprocessing: what is done to images.
@@ -75,7 +78,10 @@ def debug(  # noqa: PLR0913 - every one is a choice of its own, and all are give
         made = quantize_model(source, request, feeds, CpuExecutor())
     emulator, notes = _open_emulator(target)
     result = diagnose_model(source, made, feeds, request=request, emulator=emulator)
-    comparisons = _compare_backends(made, feeds, backends, emulator)
+    if FRAMEWORK in backends:
+        comparisons = _compare_framework(model, source, feeds, backends)
+    else:
+        comparisons = _compare_backends(made, feeds, backends, emulator)
     result = replace(result, backends=comparisons, notes=notes)
     if page is None:
         return result
@@ -113,6 +119,21 @@ def _open_emulator(target: str | None) -> tuple[Backend | None, tuple[str, ...]]
         missing = "the emulator is not installed: pip install 'edgewright[native]'"
         return None, (f"figures are those of the simulation; {missing}",)
     return HtpNativeBackend(HtpOptions(soc_model=chip.soc_model)), ()
+
+
+def _compare_framework(
+    model: Any, source: Model, feeds: Feeds, names: Sequence[str]
+) -> tuple[BackendComparison, ...]:
+    """The float model beside the framework that it comes from."""
+    if sorted(names) != sorted((CPU, FRAMEWORK)):
+        raise UsageError(
+            f"'{shown(','.join(names))}' cannot be compared: a framework computes the float model",
+            do=f"name {CPU},{FRAMEWORK}; then {CPU} with another backend",
+        )
+    if not isinstance(model, str | Path):
+        raise UsageError("a model in memory has no framework to be compared with", do="give its file")
+    graph = source.fixed_graph()
+    return (compare_with_framework(str(model), graph, feeds[:BACKEND_SAMPLES], CPU, find_backend(CPU)),)
 
 
 def _compare_backends(

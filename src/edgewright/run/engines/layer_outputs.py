@@ -29,6 +29,8 @@ from edgewright.run.engines.tensorflow_engine import TensorflowRun
 log = logging.getLogger(__name__)
 
 CHANNELS_FIRST = frozenset({Framework.ONNX, Framework.PYTORCH})
+# Runs the converted model where the framework itself cannot be asked.
+CONVERTED = "Edgewright's CPU backend"
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ def _run_converted(request: LayerRequest) -> LayerOutputs:
         *("%s %s: '%s' ran converted, on the CPU backend of Edgewright", request.framework.value, why),
         Path(request.file).name,
     )
-    return LayerOutputs("Edgewright's CPU backend", tensors)
+    return LayerOutputs(CONVERTED, tensors)
 
 
 def _convert(request: LayerRequest) -> Model:
