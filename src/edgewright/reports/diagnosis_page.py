@@ -48,8 +48,11 @@ model = ew.load(here / "op_net.json")
 inputs = {item.name: np.load(here / f"{name}.npy") for item, name in zip(model.inputs, case["inputs"])}
 made = {}
 for backend, names in case["results"].items():
-    (made[backend],) = model.run(inputs, backend=backend).values()
     recorded = np.load(here / f"{backend}_{names[0]}.npy")
+    if backend == "framework":
+        made[backend] = recorded  # the source model is not here
+        continue
+    (made[backend],) = model.run(inputs, backend=backend).values()
     is_same = np.array_equal(np.asarray(made[backend]).reshape(-1), recorded.reshape(-1), equal_nan=True)
     print(f"{backend}: {'as recorded' if is_same else 'NOT as recorded'}")
 one, other = (np.asarray(array, np.float64) for array in made.values())

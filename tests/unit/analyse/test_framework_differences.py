@@ -1,5 +1,8 @@
 """A converted model beside its own framework, op by op."""
 
+import subprocess
+import sys
+
 import numpy as np
 import onnx
 import pytest
@@ -9,6 +12,7 @@ import edgewright as ew
 from edgewright.analyse.framework_differences import compare_with_framework
 from edgewright.backends.registry import find_backend
 from edgewright.core.errors import EnvironmentProblem, UsageError
+from edgewright.reports.diagnosis_page import write_case
 from tests.cli.test_accuracy_debugger import square_net
 
 FEEDS = [{"image": np.random.default_rng(3).standard_normal((1, 3, 8, 8)).astype(np.float32)}]
@@ -44,7 +48,10 @@ def test_only_the_op_that_differs_is_named(model, weight, layer):
     changed = change_weight(model, weight, 1.02)
     comparison = compare_with_framework(str(changed), graph, FEEDS, "cpu", find_backend("cpu"))
     assert [difference.source for difference in comparison.differences] == [layer]
-    assert comparison.case is not None
+    script = write_case(comparison, model.with_name("page.html"))
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert "cpu: as recorded" in done.stdout
+    assert "framework and cpu differ by up to" in done.stdout
 
 
 def test_a_framework_is_compared_with_the_cpu_only_and_by_its_file(model):
