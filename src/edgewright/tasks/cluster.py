@@ -167,7 +167,7 @@ class _Batches:
 
     def _take_answers(self, future: Any, keys: Sequence[str]) -> list[str]:
         if future.status == "finished":
-            answers: list[str] = future.result()
+            answers = self._fetch_answers(future)
             self._seconds.extend(json.loads(text)["seconds"] for text in answers)
             return answers
         if future.status != "error":
@@ -179,6 +179,14 @@ class _Batches:
             f"the workers of the cluster cannot compute: {type(problem).__name__}: {shown(problem)}",
             do="install the same version of edgewright where they run",
         )
+
+    def _fetch_answers(self, future: Any) -> list[str]:
+        """The answers of a batch; the scheduler may be lost between the news of them and the answers."""
+        try:
+            answers: list[str] = future.result()
+        except (OSError, TimeoutError, RuntimeError) as problem:
+            raise SchedulerLost from problem
+        return answers
 
 
 def _name_batch(messages: Sequence[str]) -> str:
