@@ -8,11 +8,12 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 from edgewright.abi.frames import Closed, Codec, receive, send
-from edgewright.core.errors import BackendCrash, Where
+from edgewright.core.errors import BackendCrash, EdgewrightError, Where
 
 TAIL = 1200
 
@@ -165,3 +166,14 @@ def serve(descriptor: int, codec: Codec, answer: Callable[[str, dict[str, Any]],
             except Closed:
                 return
             send(line, codec, (number, answer(name, arguments)))
+
+
+def answer_by(host: object, name: str, arguments: dict[str, Any]) -> tuple[Any, EdgewrightError | None]:
+    """What a host's method of that name gives, or its error; our own bugs keep their traceback in the log."""
+    try:
+        return getattr(host, name)(**arguments), None
+    except EdgewrightError as problem:
+        return None, problem
+    except Exception as problem:
+        traceback.print_exc()
+        return None, BackendCrash(f"the worker failed: {type(problem).__name__}: {problem}")

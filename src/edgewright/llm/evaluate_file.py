@@ -17,6 +17,8 @@ from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.runtimes.session import RuntimeSession
 from edgewright.llm.texts import read_tokens
 
+# Windows that a proof needs at least.
+FEWEST = 8
 # Tokens of a window where nothing is said.
 WINDOW = 256
 # Bytes of reference logits that are kept for the divergence.
@@ -157,9 +159,11 @@ def _compare(
 
 
 def find_interval(differences: Array) -> tuple[float, float]:
-    """The 95 % interval of a mean; one window shows nothing of how windows differ."""
-    if len(differences) < 2:
+    """The 95 % interval of a mean; few windows show nothing of how windows differ."""
+    count = len(differences)
+    if count < FEWEST:
         return -math.inf, math.inf
-    mean = float(differences.mean())
-    reach = NORMAL_95 * float(differences.std(ddof=1)) / math.sqrt(len(differences))
+    # Student's, for the spread itself is known from these windows only.
+    factor = NORMAL_95 + (NORMAL_95**3 + NORMAL_95) / (4 * (count - 1))
+    mean, reach = float(differences.mean()), factor * float(differences.std(ddof=1)) / math.sqrt(count)
     return mean - reach, mean + reach

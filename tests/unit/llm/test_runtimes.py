@@ -67,13 +67,17 @@ def test_four_bits_show_in_every_figure(folder):
     assert alone.increase is None
 
 
-def test_the_interval_needs_two_windows_and_covers_the_mean():
-    assert find_interval(np.array([0.3])) == (-np.inf, np.inf)
+@pytest.mark.parametrize("count", [8, 60])
+def test_the_interval_covers_the_mean_as_often_as_it_says(count):
     rng, hits = np.random.default_rng(0), 0
-    for _ in range(400):
-        low, high = find_interval(rng.normal(0.2, 0.1, 60))
+    for _ in range(4000):
+        low, high = find_interval(rng.normal(0.2, 0.1, count))
         hits += low <= 0.2 <= high
-    assert 0.92 < hits / 400 < 0.98
+    assert 0.94 < hits / 4000 < 0.96
+
+
+def test_few_windows_prove_nothing():
+    assert find_interval(np.full(7, 0.3)) == (-np.inf, np.inf)
 
 
 def test_divergence_is_that_of_the_definition():

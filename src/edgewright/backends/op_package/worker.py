@@ -1,13 +1,11 @@
 """The process that compiled op packages run in: reads requests from a socket, answers each."""
 
 import sys
-import traceback
 from typing import Any
 
 from edgewright.abi.op_package import ConverterLibrary, PackageLibrary
-from edgewright.abi.worker_process import serve
+from edgewright.abi.worker_process import answer_by, serve
 from edgewright.backends.op_package.messages import CODEC
-from edgewright.core.errors import BackendCrash, EdgewrightError
 from edgewright.core.signals import leave_to_caller
 
 
@@ -43,17 +41,7 @@ def main(descriptor: int) -> None:
     """Serves requests until the caller is gone."""
     leave_to_caller()
     host = Host()
-    serve(descriptor, CODEC, lambda name, arguments: _answer(host, name, arguments))
-
-
-def _answer(host: Host, name: str, arguments: dict[str, Any]) -> tuple[Any, EdgewrightError | None]:
-    try:
-        return getattr(host, name)(**arguments), None
-    except EdgewrightError as problem:
-        return None, problem
-    except Exception as problem:
-        traceback.print_exc()
-        return None, BackendCrash(f"the worker failed: {type(problem).__name__}: {problem}")
+    serve(descriptor, CODEC, lambda name, arguments: answer_by(host, name, arguments))
 
 
 if __name__ == "__main__":

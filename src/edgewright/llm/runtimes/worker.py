@@ -1,14 +1,12 @@
 """The process that a runtime runs in: reads requests from a socket, answers each."""
 
 import sys
-import traceback
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from edgewright.abi.worker_process import serve
-from edgewright.core.errors import BackendCrash, EdgewrightError
+from edgewright.abi.worker_process import answer_by, serve
 from edgewright.core.numbers import Array
 from edgewright.core.signals import leave_to_caller
 from edgewright.llm.forward import compute_losses
@@ -78,17 +76,7 @@ def main(descriptor: int) -> None:
     """Serves requests until the caller is gone."""
     leave_to_caller()
     host = Host()
-    serve(descriptor, CODEC, lambda name, arguments: _answer(host, name, arguments))
-
-
-def _answer(host: Host, name: str, arguments: dict[str, Any]) -> tuple[Any, EdgewrightError | None]:
-    try:
-        return getattr(host, name)(**arguments), None
-    except EdgewrightError as problem:
-        return None, problem
-    except Exception as problem:
-        traceback.print_exc()
-        return None, BackendCrash(f"the runtime failed: {type(problem).__name__}: {problem}")
+    serve(descriptor, CODEC, lambda name, arguments: answer_by(host, name, arguments))
 
 
 if __name__ == "__main__":
