@@ -11,7 +11,7 @@ from edgewright.core.numbers import Array
 from edgewright.llm.calibration import read_calibration_texts
 from edgewright.llm.evaluate_file import LIMITS, TextScore, evaluate_file
 from edgewright.llm.load.checkpoint import Checkpoint
-from edgewright.llm.recipe import BALANCED, BEST, BITS, FAST, Recipe
+from edgewright.llm.recipe import BALANCED, BEST, FAST, WIDTHS, Recipe
 
 Writer = Callable[[Checkpoint, Recipe, Path, Sequence[Array]], None]
 # GGUF is one file, all others are folders.
@@ -69,7 +69,7 @@ def quantize_language_model(
     return LanguageModelFile(
         path=str(path),
         format=format,
-        precision=recipe.precision,
+        precision=recipe.width,
         recipe=recipe.name,
         source_bytes=sum(size * width for size, width in zip(sizes, widths, strict=True)),
         file_bytes=_measure_size(path),
@@ -106,7 +106,7 @@ def check_increase(made: LanguageModelFile, limit: float | None) -> None:
 
 def choose_recipe_name(name: str | None, precision: str, *, has_text: bool) -> str:
     """The best that a text allows; only 4 bits need one."""
-    needs_text = BITS[precision] == 4
+    needs_text = WIDTHS.get(precision, precision) == "int4"
     if name is None:
         return BEST if has_text and needs_text else FAST
     if name in {BALANCED, BEST} and needs_text and not has_text:
