@@ -17,6 +17,7 @@ from edgewright.llm.load.checkpoint import (
     name_layer_tensor,
 )
 from edgewright.llm.load.safetensors_file import StoredTensor
+from edgewright.llm.matrix_errors import note_matrix_error
 from edgewright.llm.recipe import BEST, FAST, Recipe
 from edgewright.llm.rounding.codes import Codes, Grid
 from edgewright.llm.rounding.gptq import Compensation
@@ -81,7 +82,7 @@ def _quantize_layer(
         if grid is None:
             yield Quantized(full, iter([weights[name]]))
             continue
-        codes = _choose_codes(weights[name], grid, recipe, moments.get(name))
+        codes = _choose_codes(full, weights[name], grid, recipe, moments.get(name))
         weights[name] = codes.decode()
         yield Quantized(full, iter([codes]))
     # Layers to come are calibrated with what this one gives now.
@@ -104,8 +105,8 @@ def _sum_moments(inputs: Sequence[Array]) -> Array | None:
     return np.asarray(sum(part.T @ part for part in inputs)) if inputs else None
 
 
-def _choose_codes(weights: Array, grid: Grid, recipe: Recipe, moments: Array | None) -> Codes:
-    return next(_iterate_codes(iter([weights]), grid, recipe, moments))
+def _choose_codes(name: str, weights: Array, grid: Grid, recipe: Recipe, moments: Array | None) -> Codes:
+    return next(_iterate_codes(name, iter([weights]), grid, recipe, moments))
 
 
 def _quantize_rows(stored: StoredTensor, name: str, recipe: Recipe, moments: Array | None) -> Quantized:
@@ -113,17 +114,19 @@ def _quantize_rows(stored: StoredTensor, name: str, recipe: Recipe, moments: Arr
     rows = max(1, PIECE // stored.shape[1])
     parts = (stored.read_rows(at, at + rows) for at in range(0, stored.shape[0], rows))
     grid = recipe.find_grid(name)
-    return Quantized(name, parts if grid is None else _iterate_codes(parts, grid, recipe, moments))
+    return Quantized(name, parts if grid is None else _iterate_codes(name, parts, grid, recipe, moments))
 
 
 def _iterate_codes(
-    parts: Iterator[Array], grid: Grid, recipe: Recipe, moments: Array | None
+    name: str, parts: Iterator[Array], grid: Grid, recipe: Recipe, moments: Array | None
 ) -> Iterator[Codes]:
     """8 bits are fine as they are; 4 need what the recipe says."""
-    if moments is None or grid.bits >= 8:
-        yield from (quantize_with_search(part, grid) for part in parts)
-        return
-    compensation = Compensation(moments)
+    compensation = None if moments is None or grid.bits >= 8 else Compensation(moments)
     for part in parts:
-        codes = compensation.quantize(part, grid)
-        yield refine_codes(part, codes, compensation.moments) if recipe.name == BEST else codes
+        if compensation is None:
+            codes = quantize_with_search(part, grid)
+        else:
+            codes = compensation.quantize(part, grid)
+            codes = refine_codes(part, codes, compensation.moments) if recipe.name == BEST else codes
+        note_matrix_error(name, part, codes, moments)
+        yield codes
