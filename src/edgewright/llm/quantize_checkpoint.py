@@ -17,6 +17,7 @@ from edgewright.llm.load.checkpoint import (
     name_layer_tensor,
 )
 from edgewright.llm.load.safetensors_file import StoredTensor
+from edgewright.llm.matrix_errors import note_matrix_error
 from edgewright.llm.recipe import BEST, FAST, Recipe
 from edgewright.llm.rounding.codes import Codes, Grid
 from edgewright.llm.rounding.gptq import Compensation
@@ -84,7 +85,7 @@ def _quantize_layer(
         if grid is None:
             yield Quantized(full, iter([fetch(weights[name])]))
             continue
-        codes = _choose_codes(weights[name], grid, recipe, moments.get(name))
+        codes = _choose_codes(full, weights[name], grid, recipe, moments.get(name))
         weights[name] = codes.decode()
         yield Quantized(full, iter([codes.fetch()]))
     # Layers to come are calibrated with what this one gives now.
@@ -108,8 +109,8 @@ def _sum_moments(inputs: Sequence[Array]) -> Array | None:
     return sum(part.T @ part for part in inputs) if inputs else None  # type: ignore[return-value]
 
 
-def _choose_codes(weights: Array, grid: Grid, recipe: Recipe, moments: Array | None) -> Codes:
-    return next(_iterate_codes(iter([weights]), grid, recipe, moments))
+def _choose_codes(name: str, weights: Array, grid: Grid, recipe: Recipe, moments: Array | None) -> Codes:
+    return next(_iterate_codes(name, iter([weights]), grid, recipe, moments))
 
 
 def _quantize_rows(
@@ -121,17 +122,19 @@ def _quantize_rows(
     grid = recipe.find_grid(name)
     if grid is None:
         return Quantized(name, parts)
-    codes = _iterate_codes(map(engine.take, parts), grid, recipe, moments)
+    codes = _iterate_codes(name, map(engine.take, parts), grid, recipe, moments)
     return Quantized(name, (part.fetch() for part in codes))
 
 
 def _iterate_codes(
-    parts: Iterator[Array], grid: Grid, recipe: Recipe, moments: Array | None
+    name: str, parts: Iterator[Array], grid: Grid, recipe: Recipe, moments: Array | None
 ) -> Iterator[Codes]:
     """More than 4 bits are fine as they are; 4 need what the recipe says."""
-    if moments is None or grid.bits > 4:
-        yield from (quantize_with_search(part, grid) for part in parts)
-        return
-    compensation = Compensation(moments)
+    compensation = None if moments is None or grid.bits > 4 else Compensation(moments)
     for part in parts:
-        yield compensation.quantize(part, grid, TURNS if recipe.name == BEST else 0)
+        if compensation is None:
+            codes = quantize_with_search(part, grid)
+        else:
+            codes = compensation.quantize(part, grid, TURNS if recipe.name == BEST else 0)
+        note_matrix_error(name, part, codes, moments)
+        yield codes

@@ -11,6 +11,7 @@ from edgewright.core.numbers import Array
 from edgewright.llm.calibration import read_calibration_texts
 from edgewright.llm.evaluate_file import LIMITS, TextScore, evaluate_file
 from edgewright.llm.load.checkpoint import Checkpoint
+from edgewright.llm.matrix_errors import MatrixError, collect_matrix_errors
 from edgewright.llm.recipe import BALANCED, BEST, FAST, WIDTHS, Recipe
 
 Writer = Callable[[Checkpoint, Recipe, Path, Sequence[Array]], None]
@@ -35,6 +36,7 @@ class LanguageModelFile:
     seconds: float
     # What its runtime made of a text, where that was asked for.
     score: TextScore | None = None
+    matrices: tuple[MatrixError, ...] = ()
 
 
 def quantize_language_model(
@@ -63,7 +65,8 @@ def quantize_language_model(
     texts = read_calibration_texts(checkpoint, Path(calibration)) if calibration else []
     path = Path(output) if output else _name_file(checkpoint, recipe, format)
     _keep_source(checkpoint, path)
-    _find_writer(format)(checkpoint, recipe, path, texts)
+    with collect_matrix_errors() as errors:
+        _find_writer(format)(checkpoint, recipe, path, texts)
     sizes = [math.prod(tensor.shape) for tensor in checkpoint.tensors.values()]
     widths = [tensor.dtype.itemsize for tensor in checkpoint.tensors.values()]
     return LanguageModelFile(
@@ -77,6 +80,7 @@ def quantize_language_model(
         tokens=sum(map(len, texts)),
         seconds=time.monotonic() - start,
         score=None if text is None else evaluate_file(path, text, against=checkpoint.folder),
+        matrices=errors.list_errors(),
     )
 
 
