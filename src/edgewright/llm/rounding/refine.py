@@ -45,7 +45,7 @@ def _fit_scales(weights: Array, targets: Array, codes: Codes, moments: Array) ->
     if codes.nested is None:
         if codes.zeros is not None:
             steps = steps - cast(codes.zeros, "float32")[..., None]
-        scales = round_to_half(_solve_blocks(steps, targets, moments))
+        scales = round_to_half(_find_factors(steps, targets, moments))
         return Codes(codes.grid, codes.codes, scales, codes.zeros)
     return _fit_multiples(weights, steps, codes, codes.nested, moments)
 
@@ -58,17 +58,17 @@ def _fit_multiples(weights: Array, steps: Array, codes: Codes, nested: Nested, m
     repeats = nested.steps.shape[1] // nested.units.shape[1]
     units = _spread(nested.units, repeats)
     if nested.minimum_units is None or nested.minimum_steps is None:
-        free = _solve_blocks(steps, weights @ moments, moments)
+        free = _find_factors(steps, weights @ moments, moments)
         multiples = library.clip(library.round(free * invert(units)), nesting.lowest, nesting.highest)
         return Codes(codes.grid, codes.codes, multiples * units, None, Nested(nested.units, multiples))
     minimum_units = _spread(nested.minimum_units, repeats)
     minima = (minimum_units * nested.minimum_steps)[..., None]
     raised = (weights.reshape(steps.shape) + minima).reshape(weights.shape)
-    free = _solve_blocks(steps, raised @ moments, moments)
+    free = _find_factors(steps, raised @ moments, moments)
     multiples = library.clip(library.round(free * invert(units)), nesting.lowest, nesting.highest)
     scales = multiples * units
     excess = (steps * scales[..., None]).reshape(weights.shape) - weights
-    lows = _solve_blocks(library.ones_like(steps), excess @ moments, moments)
+    lows = _find_factors(library.ones_like(steps), excess @ moments, moments)
     lows = library.clip(library.round(lows * invert(minimum_units)), 0, nesting.highest)
     zeros = lows * minimum_units * invert(scales)
     return Codes(
@@ -83,7 +83,7 @@ def _spread(units: Array, repeats: int) -> Array:
     return spread.reshape(rows, -1)
 
 
-def _solve_blocks(parts: Array, targets: Array, moments: Array) -> Array:
+def _find_factors(parts: Array, targets: Array, moments: Array) -> Array:
     """Factors of the parts [rows, blocks, values] that are best together: a system of equations a row."""
     library = find_library(parts)
     blocks, size = parts.shape[1:]

@@ -83,7 +83,7 @@ def choose_units(blocks: Array, importance: Array, grid: Grid) -> Units | None:
         return None
     library = find_library(blocks)
     free = _search_plain_scales(blocks, importance, replace(grid, nesting=None))
-    scales, most = _orient(free.scales, grid), grid.nesting.highest
+    scales, most = _choose_signs(free.scales, grid), grid.nesting.highest
     if grid.nesting.lowest < 0:
         low, high = library.amin(scales, axis=-1), library.amax(scales, axis=-1)
         return Units(_round_unit(library.where(high > -low, high, low) / grid.nesting.lowest, grid))
@@ -144,7 +144,7 @@ def _search_steps(blocks: Array, importance: Array, grid: Grid, units: Units) ->
     assert nesting is not None
     library = find_library(blocks)
     free = _search_plain_scales(blocks, importance, replace(grid, nesting=None))
-    nearest = library.round(_orient(free.scales, grid) * invert(units.scales)[:, None])
+    nearest = library.round(_choose_signs(free.scales, grid) * invert(units.scales)[:, None])
     minima = None
     if free.zeros is not None and units.minima is not None:
         minima = _round_minima(free.scales * free.zeros, units)
@@ -161,7 +161,7 @@ def _search_steps(blocks: Array, importance: Array, grid: Grid, units: Units) ->
     return best[0]
 
 
-def _orient(scales: Array, grid: Grid) -> Array:
+def _choose_signs(scales: Array, grid: Grid) -> Array:
     """Where multiples are positive, scales are: the sign that reaches farthest is given up."""
     is_signed = grid.nesting is None or grid.nesting.lowest < 0
     oriented: Array = scales if is_signed else find_library(scales).abs(scales)

@@ -50,7 +50,8 @@ def settle_types(checkpoint: Checkpoint, recipe: Recipe) -> Recipe:
     odd = [name for name, tensor in checkpoint.tensors.items() if _is_odd(wide, name, tensor.shape)]
     if odd:
         log.warning("%d matrices have rows that are no multiple of %d: plain blocks there", len(odd), SUPER)
-    return replace(wide, keep={**{name: PLAIN[wide.find_precision(name)] for name in odd}, **keep})
+    plain = {name: PLAIN[wide.find_precision(name)] for name in odd}
+    return replace(wide, keep=plain | {name: keep[name] for name in keep if name not in plain})
 
 
 def _is_odd(recipe: Recipe, name: str, shape: tuple[int, ...]) -> bool:
