@@ -21,7 +21,8 @@ class LanguageModelFolder(OptionGroup):
     title = "Model"
 
     checkpoint: str = opt(
-        "CHECKPOINT", help="a Hugging Face folder: config.json, .safetensors and the tokenizer's files"
+        "CHECKPOINT",
+        help="a Hugging Face folder: config.json, .safetensors and the tokenizer's files; or a GGUF file",
     )
 
 

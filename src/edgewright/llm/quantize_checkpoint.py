@@ -16,6 +16,7 @@ from edgewright.llm.load.checkpoint import (
     list_layer_shapes,
     name_layer_tensor,
 )
+from edgewright.llm.load.gguf_model import GgufTensorView
 from edgewright.llm.load.safetensors_file import StoredTensor
 from edgewright.llm.matrix_errors import note_matrix_error
 from edgewright.llm.recipe import BEST, FAST, Recipe
@@ -114,7 +115,7 @@ def _choose_codes(name: str, weights: Array, grid: Grid, recipe: Recipe, moments
 
 
 def _quantize_rows(
-    stored: StoredTensor, name: str, recipe: Recipe, moments: Array | None, engine: Engine
+    stored: StoredTensor | GgufTensorView, name: str, recipe: Recipe, moments: Array | None, engine: Engine
 ) -> Quantized:
     """A tall matrix, some rows at a time."""
     rows = max(1, PIECE // stored.shape[1])

@@ -52,7 +52,7 @@ def quantize_language_model(
     """Quantizes a Hugging Face checkpoint and writes it in a format.
 
     Args:
-        folder: config.json, safetensors and tokenizer files.
+        folder: config.json, safetensors and tokenizer files; or a GGUF file.
         format: gguf, onnx, openvino, mlx or safetensors.
         recipe: precision, blocks and effort; int4 in blocks of 32 where nothing is said.
         calibration: a text, or a .npy file of tokens; without it the recipe must be 'fast'.
@@ -68,19 +68,17 @@ def quantize_language_model(
     _keep_source(checkpoint, path)
     with collect_matrix_errors() as errors:
         _find_writer(format)(checkpoint, recipe, path, texts)
-    sizes = [math.prod(tensor.shape) for tensor in checkpoint.tensors.values()]
-    widths = [tensor.dtype.itemsize for tensor in checkpoint.tensors.values()]
     return LanguageModelFile(
         path=str(path),
         format=format,
         precision=recipe.width,
         recipe=recipe.name,
-        source_bytes=sum(size * width for size, width in zip(sizes, widths, strict=True)),
+        source_bytes=sum(tensor.nbytes for tensor in checkpoint.tensors.values()),
         file_bytes=_measure_size(path),
-        parameters=sum(sizes),
+        parameters=sum(math.prod(tensor.shape) for tensor in checkpoint.tensors.values()),
         tokens=sum(map(len, texts)),
         seconds=time.monotonic() - start,
-        score=None if text is None else evaluate_file(path, text, against=checkpoint.folder),
+        score=None if text is None else evaluate_file(path, text, against=checkpoint.source),
         matrices=errors.list_errors(),
     )
 
@@ -131,9 +129,10 @@ def choose_recipe(
 
 
 def _name_file(checkpoint: Checkpoint, recipe: Recipe, kind: str) -> Path:
-    folder = checkpoint.folder.resolve()
+    source = checkpoint.source.resolve()
+    name = source.stem if source.is_file() else source.name
     ending = ".gguf" if kind == "gguf" else f"-{kind}"
-    return Path(f"{folder.name}-{recipe.precision}{ending}")
+    return Path(f"{name}-{recipe.precision}{ending}")
 
 
 def _find_writer(kind: str) -> Writer:
@@ -154,7 +153,7 @@ def _find_writer(kind: str) -> Writer:
 
 def _keep_source(checkpoint: Checkpoint, path: Path) -> None:
     """A folder that is written replaces an older one, which must not be the checkpoint."""
-    source, target = checkpoint.folder.resolve(), path.resolve()
+    source, target = checkpoint.source.resolve(), path.resolve()
     if source == target or source.is_relative_to(target):
         raise UsageError(f"'{shown(path)}' is the checkpoint itself", do="name another place with -o")
 
