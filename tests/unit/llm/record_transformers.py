@@ -98,8 +98,7 @@ def record_model(name: str) -> dict[str, object]:
 
     fields = {**BASE, **MODELS[name]}
     config = AutoConfig.for_model(fields.pop("model_type"), **fields)
-    config._attn_implementation = "eager"
-    model = AutoModelForCausalLM.from_config(config).eval()
+    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager").eval()
     shapes = {key: tuple(value.shape) for key, value in model.state_dict().items()}
     tied = config.tie_word_embeddings
     kept = {key: shape for key, shape in shapes.items() if not (tied and key == "lm_head.weight")}
