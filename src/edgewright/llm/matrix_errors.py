@@ -26,7 +26,8 @@ class MatrixErrors:
     """Sums of squares of each matrix, whose rows come piece by piece."""
 
     def __init__(self) -> None:
-        self._sums: dict[str, tuple[Codes, tuple[float, ...], int]] = {}
+        # Bits and block, sums, number of values: codes themselves would fill the memory.
+        self._sums: dict[str, tuple[tuple[int, int], tuple[float, ...], int]] = {}
 
     def add(self, name: str, weights: Array, codes: Codes, moments: Array | None) -> None:
         """Some rows of a matrix.
@@ -40,22 +41,22 @@ class MatrixErrors:
         pair = (weights, weights - codes.decode())
         sums = [float((part * part).sum()) for part in pair]
         sums += [0.0 if moments is None else float(((part @ moments) * part).sum()) for part in pair]
-        _, before, values = self._sums.get(name, (codes, (0.0,) * 4, 0))
+        kind = (codes.grid.bits, codes.codes.shape[1] // codes.scales.shape[1])
+        _, before, values = self._sums.get(name, (kind, (0.0,) * 4, 0))
         total = tuple(old + new for old, new in zip(before, sums, strict=True))
-        self._sums[name] = codes, total, values + math.prod(weights.shape)
+        self._sums[name] = kind, total, values + math.prod(weights.shape)
 
     def list_errors(self) -> tuple[MatrixError, ...]:
         """In the order in which matrices were quantized."""
         return tuple(
             MatrixError(
                 name,
-                codes.grid.bits,
-                codes.codes.shape[1] // codes.scales.shape[1],
+                *kind,
                 values,
                 _to_decibels(sums[0], sums[1]),
                 _to_decibels(sums[2], sums[3]) if sums[2] > 0 else None,
             )
-            for name, (codes, sums, values) in self._sums.items()
+            for name, (kind, sums, values) in self._sums.items()
         )
 
 
