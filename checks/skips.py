@@ -29,7 +29,7 @@ KNOWN = (
     r"s3fs and moto\[server\] are not installed",
     r"could not import '(keras|transformers|sacrebleu|scipy\S*|sentencepiece|tokenizers)'",
     r"the libraries refuse it",
-    r"the package \S+ is not installed: make bench-llm has it",
+    r"a runtime of language models is not installed",
 )
 LIMIT = 10
 

@@ -32,6 +32,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     text: Path | str | None = None,
     max_increase: float | None = None,
     report: Path | str | None = None,
+    resume: bool = False,
     output: Path | str | None = None,
 ) -> LanguageModelFile:
     """Quantizes a Hugging Face checkpoint and writes it in the format of a runtime.
@@ -51,6 +52,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         text: run through the file in its own runtime, beside the checkpoint; None: nothing is run.
         max_increase: of perplexity in percent; more is an error.
         report: a folder for llm_report.html and llm_report.json; files of the same checkpoint share them.
+        resume: take the layers that an earlier run of the same kind has finished.
         output: the file or folder.
     """
     plan = Recipe(
@@ -68,6 +70,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         calibration=calib,
         output=output,
         text=text,
+        resume=resume,
     )
     if report is not None:
         write_report(Path(report), checkpoint, made)

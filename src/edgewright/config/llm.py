@@ -21,7 +21,8 @@ class LanguageModelFolder(OptionGroup):
     title = "Model"
 
     checkpoint: str = opt(
-        "CHECKPOINT", help="a Hugging Face folder: config.json, .safetensors and the tokenizer's files"
+        "CHECKPOINT",
+        help="a Hugging Face folder: config.json, .safetensors and the tokenizer's files; or a GGUF file",
     )
 
 
@@ -93,6 +94,10 @@ class LanguageModelOptions(OptionGroup):
         metavar="FOLDER",
         help="write llm_report.html and llm_report.json there; files of the same checkpoint share a report; "
         "beside the output where --verify is given",
+    )
+    resume: bool = opt(
+        help="take the layers that an earlier run of the same command has finished; runs with a text keep "
+        "them until all is written, others where this is given"
     )
     output_path: str | None = opt(
         also="-o", metavar="PATH", help="the file or folder to write; named after the checkpoint otherwise"

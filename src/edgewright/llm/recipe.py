@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.words import did_you_mean
@@ -48,6 +49,8 @@ class Recipe:
     device: str = AUTO
     # What products round their inputs to: int8, float, or as the runtime does by itself.
     activations: str = AS_RUNTIME
+    # Where finished layers are kept until all is written; None: nowhere.
+    state: Path | None = None
 
     def __post_init__(self) -> None:
         """Checks the words."""

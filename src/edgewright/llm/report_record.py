@@ -21,7 +21,7 @@ LARGEST = 1 << 26
 class CheckpointFacts:
     """What all files were made of."""
 
-    folder: str
+    source: str
     architecture: str
     parameters: int
     bytes: int
@@ -63,7 +63,7 @@ def add_to_report(folder: Path, checkpoint: Path | str, made: LanguageModelFile)
 def _describe_checkpoint(checkpoint: Checkpoint, made: LanguageModelFile) -> CheckpointFacts:
     spec = checkpoint.spec
     return CheckpointFacts(
-        folder=str(checkpoint.folder.resolve()),
+        source=str(checkpoint.source.resolve()),
         architecture=spec.architecture,
         parameters=made.parameters,
         bytes=made.source_bytes,

@@ -48,7 +48,7 @@ def render_report(record: LanguageModelReport) -> Iterable[bytes]:
     template = make_environment().get_template("llm_report.html.jinja")
     context = {
         "record": record,
-        "name": PurePath(record.checkpoint.folder).name,
+        "name": PurePath(record.checkpoint.source).name,
         "rows": _list_rows(record.files),
         "smallest": min(record.files, key=lambda file: file.file_bytes),
         "devices": _list_devices(record),
@@ -122,7 +122,7 @@ def _list_devices(record: LanguageModelReport) -> list[_Device]:
             file for file in record.files if file.precision in precisions and file.format in FORMATS[name]
         )
         command = (
-            f"edgewright llm quantize {PurePath(record.checkpoint.folder).name} --to {FORMATS[name][0]} "
+            f"edgewright llm quantize {PurePath(record.checkpoint.source).name} --to {FORMATS[name][0]} "
             f"--precision {precisions[0]}"
         )
         devices.append(_Device(name, advice, fits, "" if fits else command))

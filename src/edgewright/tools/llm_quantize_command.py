@@ -40,6 +40,7 @@ def run(
         calibration=options.calib,
         output=options.output_path,
         text=options.text if options.verify else None,
+        resume=options.resume,
     )
     folder = options.report or (Path(made.path).parent if options.verify else None)
     page = None if folder is None else write_report(Path(folder), model.checkpoint, made)

@@ -23,13 +23,14 @@ MODULES = {
     "mlx": "mlx_lm",
     "safetensors": "transformers",
 }
+MISSING = "a runtime of language models is not installed: make bench-llm has all"
 PROBES = ("Call me Ishmael.", "  two", "caf\u00e9 \u201cwhale\u201d\n", "")
 ROOT = Path(__file__).parents[3]
 
 
 def need(*modules):
     for module in modules:
-        pytest.importorskip(module, reason=f"the package {module} is not installed: make bench-llm has it")
+        pytest.importorskip(module, reason=MISSING)
 
 
 @pytest.fixture(scope="module")
