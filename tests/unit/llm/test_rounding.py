@@ -1,5 +1,7 @@
 """Codes: nearest, searched, compensated, refined: each is at least as good as the one before."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from edgewright.llm.rounding import scales
 from edgewright.llm.rounding.codes import LPBQ, Q4_K, Grid
 from edgewright.llm.rounding.gptq import Compensation
 from edgewright.llm.rounding.scales import quantize_to_nearest, quantize_with_search
-from tests.optional import NEEDS_TORCH
+from tests.optional import NEEDS_TORCH, NO_TORCH
 
 
 @pytest.fixture
@@ -91,7 +93,7 @@ def test_torch_finds_the_scales_that_numpy_finds(weights, is_symmetric, at_once,
 
 
 @pytest.mark.torch
-@NEEDS_TORCH
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason=NO_TORCH)
 @pytest.mark.parametrize(
     "grid", [Grid(4), Grid(4, 32, is_symmetric=False), LPBQ], ids=["symmetric", "asymmetric", "lpbq"]
 )
