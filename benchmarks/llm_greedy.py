@@ -1,6 +1,7 @@
 """Greedy tokens of fp32 files in every runtime against torch's."""
 
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,18 +42,17 @@ COMMON = {
 }
 
 
-def compare_runtimes(model: Path, work: Path) -> list[dict[str, Any]]:
+def compare_runtimes(model: Path, work: Path) -> Iterator[dict[str, Any]]:
     """A row for each model: in which runtimes the tokens are torch's."""
     from tests.unit.llm.checkpoints import write_checkpoint
 
     models = {"trained Phi-3 of 4.2 million weights": model}
     for name, shape in SHAPES.items():
         models[name] = write_checkpoint(work / f"shape-{name.split(',')[0]}", **{**COMMON, **shape})
-    rows = []
     for name, folder in models.items():
-        rows.append({"model": name, **_compare_model(folder, work / f"greedy-{folder.name}")})
-        print(rows[-1], flush=True)
-    return rows
+        row = {"model": name, **_compare_model(folder, work / f"greedy-{folder.name}")}
+        print(row, flush=True)
+        yield row
 
 
 def _compare_model(folder: Path, work: Path) -> dict[str, Any]:
