@@ -9,7 +9,7 @@ import numpy as np
 from edgewright.core.errors import TypeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import NUMERIC, Op, Port, Sample, register
-from edgewright.ir.traits import HtpPrecision
+from edgewright.ir.traits import HtpPrecision, HtpWork
 from edgewright.ir.types import TensorType
 from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.elementwise_dims import (
@@ -28,6 +28,7 @@ BOOLS = frozenset({DType.BOOL_8})
 class Unary(Op):
     """An op that maps each element by itself; ``meaning`` is the function."""
 
+    htp_work = HtpWork.CURVE
     inputs = (Port("in[0]", NUMERIC),)
     meaning: ClassVar[Callable[..., Any]]
 
