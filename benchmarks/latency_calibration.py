@@ -16,9 +16,9 @@ from edgewright.estimate.validation import (
     choose_bounds,
     leave_families_out,
     measure_coverage,
+    measure_errors,
     predict_by_macs,
     predict_left_out,
-    summarize_errors,
 )
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -57,8 +57,8 @@ def write_page(left_out: LeftOut) -> Iterator[str]:
     )
     simple = predict_left_out(predict_by_macs)
     for precision in PRECISIONS:
-        errors, macs = (summarize_errors(each, precision) for each in (left_out, simple))
-        plain = summarize_errors(left_out, precision, KINDS[0])
+        errors, macs = (measure_errors(each, precision) for each in (left_out, simple))
+        plain = measure_errors(left_out, precision, KINDS[0])
         yield row(
             spell(precision),
             *(errors.networks, f"{errors.median:.0%}", f"{errors.p90:.0%}"),
@@ -171,7 +171,8 @@ def draw_calibration(left_out: LeftOut) -> str:
     for precision, estimated, measured, name in points:
         parts.append(
             f'<circle cx="{place(estimated)}" cy="{SIZE - place(measured)}" r="3.5" '
-            f'fill="{COLOURS[precision]}" fill-opacity="0.7"><title>{name} {spell(precision)}</title></circle>'
+            f'fill="{COLOURS[precision]}" fill-opacity="0.7">'
+            f"<title>{name} {spell(precision)}</title></circle>"
         )
     for line, (precision, colour) in enumerate(COLOURS.items()):
         parts.append(f'<circle cx="{MARGIN + 12}" cy="{MARGIN + 14 + 16 * line}" r="4" fill="{colour}"/>')

@@ -75,9 +75,9 @@ def name_networks(rows: Iterable[Row]) -> dict[tuple[str, str], str]:
     for row in rows:
         parts[row["model"]].add(row["component"])
     return {
-        (model, part): model if len(found) == 1 else f"{model}:{part}"
-        for model, found in parts.items()
-        for part in found
+        (model, part): model if len(components) == 1 else f"{model}:{part}"
+        for model, components in parts.items()
+        for part in components
     }
 
 
@@ -98,7 +98,7 @@ def list_times(rows: Iterable[Row], names: dict[tuple[str, str], str]) -> list[t
 def list_llm_rows(rows: Iterable[Row]) -> list[tuple[str, ...]]:
     """Rows of language models that produced tokens."""
     keys = ("llm_context", "llm_tokens_per_s", "llm_ttft_min_ms", "llm_ttft_max_ms")
-    found = {
+    llm_rows = {
         (
             row["model"],
             row["precision"],
@@ -109,7 +109,7 @@ def list_llm_rows(rows: Iterable[Row]) -> list[tuple[str, ...]]:
         for row in rows
         if row["llm_tokens_per_s"] and float(row["llm_tokens_per_s"]) > 0
     }
-    return sorted(found)
+    return sorted(llm_rows)
 
 
 def list_chips(rows: Iterable[Row]) -> list[dict[str, object]]:

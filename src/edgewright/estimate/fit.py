@@ -103,25 +103,25 @@ class LatencyFit:
         parts = np.split(vector, self.ends[:-1])
         return [part.reshape(shape) for part, shape in zip(parts, self.shapes, strict=True)]
 
-    def constants(self, vector: Matrix) -> Matrix:
+    def make_constants(self, vector: Matrix) -> Matrix:
         """Microseconds for each amount, by precision and chip."""
         kinds, by_precision, chips, both = self.split(vector)
         return np.asarray(np.exp((kinds + by_precision)[:, None, :] + (chips + both)[:, :, self.group_of]))
 
     def predict(self, vector: Matrix, data: Dataset) -> Matrix:
         """Logarithms of times of the rows on all chips."""
-        table = self.constants(vector)[data.precisions]
+        table = self.make_constants(vector)[data.precisions]
         return np.asarray(np.log(np.einsum("nj,ncj->nc", data.amounts, table)))
 
     def fit(self, data: Dataset, vector: Matrix | None = None) -> Matrix:
         """The vector that fits best: damped Gauss-Newton steps on a loss that forgives outliers."""
         vector = self.start.copy() if vector is None else vector.copy()
         problem = _Problem(self, data)
-        damping, cost = 1e-3, problem.cost(vector)
+        damping, cost = 1e-3, problem.compute_cost(vector)
         for _ in range(_MOST_STEPS):
-            gradient, hessian = problem.derivatives(vector)
+            gradient, hessian = problem.compute_derivatives(vector)
             step = np.linalg.solve(hessian + damping * np.diag(np.diag(hessian)), gradient)
-            new_cost = problem.cost(vector - step)
+            new_cost = problem.compute_cost(vector - step)
             if new_cost < cost:
                 is_settled = cost - new_cost < 1e-7 * cost
                 vector, cost, damping = vector - step, new_cost, damping / 5
@@ -146,24 +146,24 @@ class _Problem:
         self.targets = data.log_times[self.rows, self.chips]
         self.pull = (STRENGTH / model.spread) ** 2
 
-    def parts(self, vector: Matrix) -> Matrix:
-        table = self.model.constants(vector)[self.precisions, self.chips]
+    def compute_parts(self, vector: Matrix) -> Matrix:
+        table = self.model.make_constants(vector)[self.precisions, self.chips]
         return np.asarray(self.data.amounts[self.rows] * table)
 
-    def cost(self, vector: Matrix) -> float:
-        residuals = (np.log(self.parts(vector).sum(1)) - self.targets) * self.weights
+    def compute_cost(self, vector: Matrix) -> float:
+        residuals = (np.log(self.compute_parts(vector).sum(1)) - self.targets) * self.weights
         loss = 2 * _KNEE**2 * (np.sqrt(1 + (residuals / _KNEE) ** 2) - 1)
         return float(loss.sum() + (self.pull * (vector - self.model.start) ** 2).sum())
 
-    def derivatives(self, vector: Matrix) -> tuple[Matrix, Matrix]:
-        parts = self.parts(vector)
+    def compute_derivatives(self, vector: Matrix) -> tuple[Matrix, Matrix]:
+        parts = self.compute_parts(vector)
         residuals = (np.log(parts.sum(1)) - self.targets) * self.weights
-        slopes = self._slopes(parts * (self.weights / parts.sum(1))[:, None])
+        slopes = self._compute_slopes(parts * (self.weights / parts.sum(1))[:, None])
         trust = 1 / np.sqrt(1 + (residuals / _KNEE) ** 2)
         gradient = slopes.T @ (trust * residuals) + self.pull * (vector - self.model.start)
         return gradient, slopes.T @ (trust[:, None] * slopes) + np.diag(self.pull)
 
-    def _slopes(self, shares: Matrix) -> Matrix:
+    def _compute_slopes(self, shares: Matrix) -> Matrix:
         """Derivatives of weighted residuals by the parameters."""
         kinds, by_precision, chips, _ = self.model.ends
         groups, all_chips = len(GROUPS), len(self.data.chips)

@@ -71,7 +71,7 @@ def _describe_node(sizes: _Sizes, node: Node, gate: Node | None) -> Iterator[Lay
         kind, channels, groups = _describe_product(sizes, node, macs, written)
         yield Layer(name, op, kind, read, written, weights, macs, channels, groups)
         return
-    work = _works_as(sizes.graph, node)
+    work = _find_work(sizes.graph, node)
     if work == HtpWork.TRANSPOSE:
         read, written = (int(size / _TRANSPOSES_LEFT) for size in (read, written))
     if gate is not None:
@@ -94,7 +94,7 @@ def _describe_product(sizes: _Sizes, node: Node, macs: int, written: int) -> tup
     return ("grouped" if groups > 1 else "product"), (max(read, 1), made), groups
 
 
-def _works_as(graph: Graph, node: Node) -> HtpWork:
+def _find_work(graph: Graph, node: Node) -> HtpWork:
     work = node.op.specific().htp_work
     is_at_border = node.inputs[0] in graph.inputs or node.outputs[0] in graph.outputs
     # The public records have no such transposes: what they took is in the cost of inputs and outputs.

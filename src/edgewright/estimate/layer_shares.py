@@ -49,7 +49,7 @@ def share_layers(network: Network, chip: str, precision: str) -> list[LayerShare
         )
         for place, layer in enumerate(network.layers)
     ]
-    ends = (
+    run_shares = (
         float(shares[-1]),
         float(min(others[:, -1].min(), shares[-1])),
         float(max(others[:, -1].max(), shares[-1])),
@@ -58,7 +58,7 @@ def share_layers(network: Network, chip: str, precision: str) -> list[LayerShare
         LayerShare(
             "a run",
             "inputs, outputs, start",
-            *ends,
+            *run_shares,
             _find_bound(parts[-1]),
             0.0,
             0,

@@ -18,7 +18,7 @@ from edgewright.estimate.validation import (
     find_change_bounds,
     leave_families_out,
     measure_coverage,
-    summarize_errors,
+    measure_errors,
 )
 from edgewright.estimate.work import AMOUNTS, GROUPS
 
@@ -76,7 +76,7 @@ def _describe_fit(model: LatencyFit, vector: Matrix, data: Dataset) -> dict[str,
 
 
 def _describe_errors(left_out: LeftOut, precision: str) -> dict[str, Any]:
-    errors, coverage = summarize_errors(left_out, precision), measure_coverage(left_out, precision)
+    errors, coverage = measure_errors(left_out, precision), measure_coverage(left_out, precision)
     return {
         "networks": errors.networks,
         "median_error": _round(errors.median),

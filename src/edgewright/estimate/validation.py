@@ -145,7 +145,7 @@ class Errors:
     p90: float
 
 
-def summarize_errors(left_out: LeftOut, precision: str, kind: str | None = None) -> Errors:
+def measure_errors(left_out: LeftOut, precision: str, kind: str | None = None) -> Errors:
     """The median and the 90th percentile."""
     rows = left_out.find_rows(precision, kind)
     errors = np.abs(np.exp(-left_out.residuals[rows]) - 1)

@@ -82,9 +82,9 @@ def _make_memory_table(result: TargetEstimate, memory: MemoryRange) -> Table:
     return Table(f"Memory in {result.precision}, {memory.note}", ("", "bytes"), rows)
 
 
-def spell_bytes(ends: tuple[int, int]) -> str:
+def spell_bytes(least_and_most: tuple[int, int]) -> str:
     """A range of bytes, or the number where it is exact."""
-    low, high = (f"{size / 1e6:.2f}" for size in ends)
+    low, high = (f"{size / 1e6:.2f}" for size in least_and_most)
     return f"{low} MB" if low == high else f"{low} to {high} MB"
 
 

@@ -15,9 +15,9 @@ from edgewright.estimate.validation import (
     find_family,
     leave_families_out,
     measure_coverage,
+    measure_errors,
     predict_by_macs,
     predict_left_out,
-    summarize_errors,
 )
 
 # Errors of the first model that was tried on the same data: median and 90th percentile.
@@ -36,7 +36,7 @@ def by_macs():
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_left_out_networks_are_estimated_no_worse_than_by_the_first_model(left_out, precision):
-    errors = summarize_errors(left_out, precision)
+    errors = measure_errors(left_out, precision)
     median, p90 = FIRST_MODEL[precision]
     assert round(errors.median, 2) <= median
     assert errors.p90 <= p90
@@ -44,14 +44,14 @@ def test_left_out_networks_are_estimated_no_worse_than_by_the_first_model(left_o
 
 @pytest.mark.parametrize("precision", ["float", "w8a8"])
 def test_errors_are_less_than_half_of_those_of_macs_alone(left_out, by_macs, precision):
-    errors, simple = (summarize_errors(each, precision) for each in (left_out, by_macs))
+    errors, simple = (measure_errors(each, precision) for each in (left_out, by_macs))
     assert 2 * errors.median < simple.median
     assert 2 * errors.p90 < simple.p90
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_plain_convolutional_networks_have_a_median_error_under_15_percent(left_out, precision):
-    assert summarize_errors(left_out, precision, KINDS[0]).median < 0.15
+    assert measure_errors(left_out, precision, KINDS[0]).median < 0.15
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
