@@ -29,6 +29,8 @@ _GROUPS: dict[Framework, tuple[type[OptionGroup], ...]] = {
 _CHANNELS_FIRST = (Framework.ONNX, Framework.PYTORCH)
 # What says otherwise about layouts.
 _LAYOUT_KEYS = ("preserve_io", "custom_io", "input_layout", "l")
+# Names for files that are not read in the first half of a conversion.
+CALIBRATION, OVERRIDES = "inputs.txt", "overrides.json"
 
 
 @dataclass(frozen=True)
@@ -88,17 +90,18 @@ def make_converter_options(
     return _add_facts(options, model)
 
 
-def identify_first_half(options: ConverterOptions) -> tuple[object, ...]:
+def reduce_to_first_half(options: ConverterOptions) -> ConverterOptions:
     """What the first half of a conversion depends on: schemas that agree in it share one conversion."""
     quantizer = options.quantizer
-    plain = replace(options, quantizer=Quantizer(), output=replace(options.output, output_path=None))
-    return (
-        plain,
-        quantizer.is_asked_for,
-        quantizer.keep_quant_nodes,
-        quantizer.ignore_encodings,
-        quantizer.quantization_overrides is not None,
+    has_overrides = quantizer.quantization_overrides is not None
+    first = Quantizer(
+        # That there is one, not which.
+        input_list=CALIBRATION if quantizer.is_asked_for else None,
+        keep_quant_nodes=quantizer.keep_quant_nodes,
+        ignore_encodings=quantizer.ignore_encodings,
+        quantization_overrides=OVERRIDES if has_overrides else None,
     )
+    return replace(options, quantizer=first, output=replace(options.output, output_path=None))
 
 
 def _add_facts(options: ConverterOptions, model: EvaluatedModel) -> ConverterOptions:

@@ -1,9 +1,10 @@
-"""Records as plain JSON values and back, for the state of a build and its report.json."""
+"""Records as plain JSON values and back: what jobs keep of their state, their reports and their tasks."""
 
 import dataclasses
 import json
 import math
 import types
+from collections.abc import Mapping
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
@@ -15,7 +16,7 @@ def to_plain(value: Any) -> Any:
     """Dictionaries, lists, texts and numbers; infinities become texts."""
     if dataclasses.is_dataclass(value):
         return {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [to_plain(item) for item in value]
@@ -42,6 +43,8 @@ def _make_value(kind: Any, value: Any) -> Any:
         return None if value is None else _make_value(inner[0] if len(inner) == 1 else Any, value)
     if origin is tuple:
         return _make_tuple(get_args(kind), value)
+    if origin in {dict, Mapping}:
+        return {key: _make_value(get_args(kind)[1], item) for key, item in value.items()}
     if dataclasses.is_dataclass(kind):
         hints = get_type_hints(kind)
         return kind(**{name: _make_value(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
