@@ -19,8 +19,8 @@ log = logging.getLogger(__name__)
 
 # How often a task may end its process before it is to blame.
 ATTEMPTS = 2
-# What Dask's nannies set: every array of 64 KiB that is freed goes back to the system, which clears memory for
-# the next one. It is meant for workers that hold results; products of small matrices take 2.5 times as long.
+# What Dask's nannies set: every array of 64 KiB that is freed goes back to the system, which clears the pages
+# of the next one. It is for workers that hold results; products of small matrices take 2.5 times as long.
 TRIM, TRIM_OF_DASK = "MALLOC_TRIM_THRESHOLD_", "65536"
 TAIL = 600
 

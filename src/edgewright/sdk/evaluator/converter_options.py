@@ -9,9 +9,11 @@ from edgewright.config.onnx import ONNX_CONVERTER
 from edgewright.config.params import read_params
 from edgewright.config.pytorch import PYTORCH_CONVERTER
 from edgewright.config.quantizer import Quantizer
+from edgewright.config.spelling import spell_option
 from edgewright.config.tensorflow import TENSORFLOW_CONVERTER
 from edgewright.config.tflite import TFLITE_CONVERTER
-from edgewright.core.errors import UsageError
+from edgewright.core.errors import EdgewrightError, UsageError
+from edgewright.core.words import quote_names
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.framework import Framework, framework_of
 from edgewright.frontends.open_source import open_source
@@ -45,6 +47,8 @@ class EvaluatedModel:
     # Data types of raw input files, where they are not float32.
     dtypes: Mapping[str, str] = field(default_factory=dict)
     is_simplified: bool = True
+    # Dimensions that nobody gave a size: 1 is assumed.
+    assumed: tuple[str, ...] = ()
 
     @property
     def framework(self) -> Framework:
@@ -63,8 +67,17 @@ class EvaluatedModel:
         spec = InputSpec(input_shapes=dict(self.shapes), symbols=dict(self.symbols), batch=self.batch)
         inputs = open_source(self.path, spec).inputs
         batches = batch_symbols(inputs)
-        names = {name for tensor_type in inputs.values() for name in tensor_type.symbols} - batches
-        return replace(self, symbols={**dict.fromkeys(sorted(names), 1), **self.symbols})
+        open_names = {name for tensor_type in inputs.values() for name in tensor_type.symbols}
+        names = tuple(sorted(open_names - batches - self.symbols.keys()))
+        return replace(self, symbols={**dict.fromkeys(names, 1), **self.symbols}, assumed=names)
+
+    def explain(self, problem: EdgewrightError) -> EdgewrightError:
+        """The error of a conversion; where sizes were assumed, they are the first thing to look at."""
+        if not self.assumed:
+            return problem
+        names, option = quote_names(list(self.assumed)), spell_option("symbols")
+        advice = f"the model leaves {names} open, and 1 was assumed: give the size with {option}"
+        return type(problem)(problem.what, problem.where, do=advice)
 
 
 def make_converter_options(

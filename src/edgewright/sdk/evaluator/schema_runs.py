@@ -176,7 +176,10 @@ class SchemaRunner:
             (outcome,) = self._engine.compute_all([task], f"converting {self._model.name}")
             self._conversions[task.key] = outcome
             self._count(conversions=_is_computed(outcome))
-        answer: dict[str, Any] = self._conversions[task.key].check()
+        outcome = self._conversions[task.key]
+        if outcome.error is not None:
+            raise self._model.explain(outcome.error.to_exception())
+        answer: dict[str, Any] = outcome.value
         return answer
 
     # Runs

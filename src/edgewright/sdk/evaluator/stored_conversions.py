@@ -11,6 +11,7 @@ from edgewright.config.io_config import IoConfig
 from edgewright.core.files import write_whole
 from edgewright.core.plain import from_plain, to_json
 from edgewright.ir.graph import Graph
+from edgewright.ir.sources import SourceFlow
 from edgewright.ir.text import parse, to_text
 from edgewright.ir.types import TensorType
 from edgewright.model.stored_graphs import load_stored_graph, store_graph
@@ -30,10 +31,11 @@ class _Facts:
     # A graph of them alone, as text.
     io_types: str
     encodings: tuple[TensorEncoding, ...]
-    tensors: tuple[str, ...]
+    tensors: frozenset[str]
     io: IoConfig
     notes: tuple[str, ...]
     source: Source
+    flow: SourceFlow
 
 
 def store_conversion(prepared: PreparedConversion, folder: Path) -> None:
@@ -41,11 +43,12 @@ def store_conversion(prepared: PreparedConversion, folder: Path) -> None:
     facts = _Facts(
         _write_types(prepared.io_types),
         prepared.encodings,
-        tuple(sorted(prepared.tensors)),
+        prepared.tensors,
         prepared.io,
         prepared.notes,
         # Where it was does not matter: equal models are equal conversions.
         replace(prepared.source, input_network=Path(prepared.source.input_network).name),
+        prepared.graph.sources,
     )
     store_graph(prepared.graph, folder / GRAPH)
     write_whole(folder / FACTS, [to_json(facts)])
@@ -55,11 +58,13 @@ def store_conversion(prepared: PreparedConversion, folder: Path) -> None:
 def load_conversion(folder: Path) -> PreparedConversion:
     """The conversion of a folder, which nobody changes; its constants stay in their file."""
     facts = from_plain(_Facts, json.loads((folder / FACTS).read_bytes()))
+    graph = load_stored_graph(folder / GRAPH)
+    graph.sources = facts.flow
     return PreparedConversion(
-        load_stored_graph(folder / GRAPH),
+        graph,
         _read_types(facts.io_types),
         facts.encodings,
-        frozenset(facts.tensors),
+        facts.tensors,
         facts.io,
         facts.notes,
         facts.source,
