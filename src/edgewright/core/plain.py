@@ -1,4 +1,4 @@
-"""Records as plain JSON values and back: what jobs keep of their state, their reports and their tasks."""
+"""Records as plain JSON values and back, for what a job keeps, reports and hands to tasks."""
 
 import dataclasses
 import json
