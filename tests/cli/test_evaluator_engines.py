@@ -103,6 +103,12 @@ def test_onnx_runtime_runs_an_onnx_model_of_another_folder(tmp_path):
         evaluate(tmp_path, tmp_path / "zoo" / "m.onnx", "tflite", samples)
 
 
+def test_onnx_runtime_runs_a_model_in_shapes_that_the_user_gave(tmp_path, fixed_net):
+    samples = np.random.default_rng(1).standard_normal((SAMPLES, 1, 3, 40))
+    match = evaluate(tmp_path, fixed_net, "onnxrt", samples, inputs_info=[{"x": {"shape": [1, 3, 40]}}])
+    assert match["float"] > 100
+
+
 def test_a_size_that_was_assumed_is_named_where_the_model_does_not_fit_it(tmp_path, open_net):
     with pytest.raises(ShapeMismatch, match=r"leaves 'length' open, and 1 was assumed: .* symbols=\.\.\."):
         ew.evaluate(open_net, [np.zeros((1, 3, 40), np.float32)], folder=tmp_path / "out")
@@ -110,15 +116,24 @@ def test_a_size_that_was_assumed_is_named_where_the_model_does_not_fit_it(tmp_pa
 
 @pytest.fixture
 def open_net(tmp_path):
-    """A convolution of 9 steps over a sound whose length is open."""
+    return make_sound_net(tmp_path / "open.onnx", [1, 3, "length"], None)
+
+
+@pytest.fixture
+def fixed_net(tmp_path):
+    return make_sound_net(tmp_path / "fixed.onnx", [10, 3, 12], [10, 4, 4])
+
+
+def make_sound_net(file, shape, result):
+    """A convolution of 9 steps over a sound."""
     from onnx import TensorProto, helper, numpy_helper, save
 
     weights = numpy_helper.from_array(np.ones((4, 3, 9), np.float32), "w")
     info = [
         helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-        for name, shape in (("x", [1, 3, "length"]), ("y", None))
+        for name, shape in (("x", shape), ("y", result))
     ]
     node = helper.make_node("Conv", ["x", "w"], ["y"], kernel_shape=[9])
     graph = helper.make_graph([node], "g", info[:1], info[1:], [weights])
-    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "open.onnx")
-    return tmp_path / "open.onnx"
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), file)
+    return file
