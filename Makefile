@@ -36,6 +36,8 @@ demo-full: demo
 		--precisions w8a8 w8a16 -o output/demo/sweep
 	.venv/bin/edgewright evaluate examples/models/mnist_cntk.onnx --data examples/data/digits.npz --samples 20 \
 		--comparator snr -o output/demo/evaluation
+	.venv/bin/edgewright evaluate examples/models/mnist_cntk.onnx --data examples/data/digits.npz --samples 20 \
+		--comparator cos -o output/demo/evaluation
 	$(EXTRAS)
 	$(PYTEST) tests/test_docs.py -m slow
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from edgewright.frontends.onnx.external import list_external_files
+
 # Endings of files that hold the weights of a model beside it.
 WEIGHTS = (".data", ".bin", ".weights")
 # Shares files of a folder and gives their hash.
@@ -15,7 +17,9 @@ def list_model_files(path: Path) -> list[Path]:
         return sorted(item for item in path.rglob("*") if item.is_file())
     stem = path.stem.removesuffix("_net")
     named = {f"{stem}{ending}" for ending in WEIGHTS}
-    beside = [item for item in path.parent.iterdir() if item.name.startswith(path.name) or item.name in named]
+    beside = {item for item in path.parent.iterdir() if item.name.startswith(path.name) or item.name in named}
+    if path.suffix == ".onnx" and path.is_file() and path.stat().st_size:
+        beside |= set(list_external_files(path))
     return [path, *sorted(item for item in beside if item.is_file() and item != path)]
 
 
@@ -23,7 +27,8 @@ def share_model(path: Path, share: Share) -> dict[str, str]:
     """A model with its weights."""
     if path.is_dir():
         return share_path(path, share)
-    return {"content": share(path.parent, [each.name for each in list_model_files(path)]), "name": path.name}
+    files = [each.relative_to(path.parent).as_posix() for each in list_model_files(path)]
+    return {"content": share(path.parent, files), "name": path.name}
 
 
 def share_path(path: Path, share: Share) -> dict[str, str]:
