@@ -172,6 +172,10 @@ class Op:
         """The reference, in plain numpy; slow is fine. An optional input left out is None."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")
 
+    def begin_session(self) -> Self:
+        """The op as one session runs it: itself, unless it remembers something from run to run."""
+        return self
+
     def types_for(self, inputs: Sequence[TensorType | None]) -> tuple[TensorType, ...]:
         """``infer`` with optional inputs left out as None."""
         return self.infer(*inputs)  # type: ignore[arg-type]

@@ -13,6 +13,11 @@ from edgewright.ir.dims import Dim
 from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, tensor
 from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
+from edgewright.ops.shape_patterns import match_shapes
+from edgewright.ops.suppression import softly_suppressed, suppressed
+
+# Score, box and class of what is kept.
+Chosen = tuple[float, int, int]
 
 
 class NmsKind(IntEnum):
@@ -99,11 +104,8 @@ class _Detections(Op):
 
     def kept(self, boxes: TensorType, scores: TensorType, classes: DType) -> tuple[TensorType, ...]:
         """Boxes, scores, classes and the number of them."""
-        if boxes.rank < 3 or scores.rank != 3 or boxes.shape[-1] != 4:
-            raise ShapeMismatch(
-                f"boxes {boxes} and scores {scores} do not fit",
-                do="give boxes [N,n,...,4] and scores [N,n,classes]",
-            )
+        pattern = "N boxes 4" if boxes.rank == 3 else "N boxes kinds 4"
+        match_shapes((pattern, boxes), ("N boxes classes", scores))
         n, m = scores.shape[0], self.max_num_boxes
         return (
             TensorType((n, m, 4), boxes.dtype),
@@ -111,6 +113,24 @@ class _Detections(Op):
             TensorType((n, m), classes),
             TensorType((n,), DType.UINT_32),
         )
+
+    def gather(
+        self, chosen: Sequence[list[Chosen]], inputs: Sequence[Array], classes: np.dtype[Any]
+    ) -> tuple[Array, ...]:
+        """Boxes, scores, classes, numbers and features of what each image keeps; the rest is zero."""
+        boxes, scores, *features = inputs
+        room, images = int(self.max_num_boxes), len(scores)
+        kept = [np.zeros((images, room, 4), boxes.dtype), np.zeros((images, room), scores.dtype)]
+        kinds, counts = np.zeros((images, room), classes), np.zeros(images, np.uint32)
+        others = [np.zeros((images, room, *array.shape[2:]), array.dtype) for array in features]
+        for image, found in enumerate(chosen):
+            for place, (score, row, kind) in enumerate(found[:room]):
+                kept[0][image, place] = boxes[image, row] if boxes.ndim == 3 else boxes[image, row, kind]
+                kept[1][image, place], kinds[image, place] = score, kind
+                for array, source in zip(others, features, strict=True):
+                    array[image, place] = source[image, row]
+            counts[image] = min(len(found), room)
+        return (*kept, kinds, counts, *others)
 
     @classmethod
     def structure(
@@ -123,7 +143,11 @@ class _Detections(Op):
 @register
 @dataclass(frozen=True, kw_only=True)
 class MultiClassNms(_Detections):
-    """The best boxes of all classes, with features gathered for them. Shape rule only."""
+    """The best boxes of all classes, class by class, with features gathered for them.
+
+    Boxes [N,n,4], scores [N,n,classes], features [N,n,...]. ``soft_nms_sigma`` above 0 lowers the scores of
+    what overlaps (Bodla et al. 2017: exp(-iou^2 / (2 sigma)), as TensorFlow has it) before dropping any.
+    """
 
     inputs = (Port("in[0]"), Port("in[1]"), Port("in[2..m]", is_required=False, is_repeated=True))
     outputs = (*_Detections.outputs, Port("out[4..M]", is_required=False, is_repeated=True))
@@ -134,9 +158,37 @@ class MultiClassNms(_Detections):
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """Boxes, scores, classes, numbers, and the features of the boxes kept."""
+        for kind in inputs[2:]:
+            rest = " ".join(f"d{axis}" for axis in range(2, kind.rank))
+            match_shapes(("N boxes 4", inputs[0]), (f"N boxes {rest}", kind))
         found = self.kept(inputs[0], inputs[1], DType.INT_32)
         features = [t.with_shape((*t.shape[:1], self.max_num_boxes, *t.shape[2:])) for t in inputs[2:]]
         return (*found, *features)
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """Best first over all classes of an image; what is not filled is zero."""
+        boxes, scores, *features = inputs
+        chosen = [self._choose(*image) for image in zip(boxes, scores, strict=True)]
+        return self.gather(chosen, (boxes, scores, *features), np.dtype(np.int32))
+
+    def _choose(self, boxes: Array, scores: Array) -> list[Chosen]:
+        kept = [
+            (score, row, kind)
+            for kind in range(scores.shape[1])
+            for row, score in self._suppress(boxes, scores[:, kind])
+        ]
+        return sorted(kept, key=lambda item: -item[0])
+
+    def _suppress(self, boxes: Array, scores: Array) -> list[tuple[int, float]]:
+        if self.soft_nms_sigma > 0:
+            return softly_suppressed(boxes, scores, self._decay, self.score_threshold, len(boxes))
+        kept = suppressed(boxes, scores, self.iou_threshold, self.score_threshold, len(boxes))
+        return [(row, float(scores[row])) for row in kept]
+
+    def _decay(self, ratio: Array) -> Array:
+        factors: Array = np.exp(-0.5 * ratio**2 / self.soft_nms_sigma)
+        # As in TensorFlow: beyond the threshold a box is dropped all the same.
+        return np.where(ratio > self.iou_threshold, 0.0, factors)
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:
@@ -150,7 +202,10 @@ class MultiClassNms(_Detections):
 @register
 @dataclass(frozen=True, kw_only=True)
 class CombinedNms(_Detections):
-    """TensorFlow's combined non-maximum suppression. Shape rule only."""
+    """TensorFlow's combined non-maximum suppression: class by class, then the best of all classes.
+
+    Boxes [N,n,q,4], where q is 1 or the number of classes, as (y1, x1, y2, x2); scores [N,n,classes].
+    """
 
     htp_precision = HtpPrecision.FLOAT
     inputs = (Port("in[0]"), Port("in[1]"))
@@ -164,11 +219,54 @@ class CombinedNms(_Detections):
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """Boxes, scores, classes and numbers; classes come in the scores' datatype."""
-        return self.kept(inputs[0], inputs[1], inputs[1].dtype)
+        found = self.kept(inputs[0], inputs[1], inputs[1].dtype)
+        if inputs[0].rank != 4 or inputs[0].shape[2] not in {1, inputs[1].shape[2]}:
+            raise ShapeMismatch(
+                f"boxes {inputs[0]} for scores {inputs[1]}, expected one for all classes or one for each",
+                do="give boxes [N,n,1,4] or [N,n,classes,4]",
+            )
+        return found
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """Image by image; what is not filled is zero."""
+        boxes, scores = inputs
+        chosen = [self._choose(*image) for image in zip(boxes, scores, strict=True)]
+        spread = np.broadcast_to(boxes, (*boxes.shape[:2], scores.shape[2], 4))
+        if self.clip_boxes:
+            spread = np.clip(spread, 0, 1)
+        return self.gather(chosen, (spread, scores), scores.dtype)
+
+    def _choose(self, boxes: Array, scores: Array) -> list[Chosen]:
+        """Score, box and class of what is kept, best first."""
+        kept = [
+            (float(scores[row, kind]), row, kind)
+            for kind in range(scores.shape[1])
+            for row in suppressed(
+                boxes[:, min(kind, boxes.shape[1] - 1)],
+                scores[:, kind],
+                self.iou_threshold,
+                self.score_threshold,
+                self.max_boxes_per_class,
+            )
+        ]
+        total = self.max_total_boxes
+        if self.pad_per_class:
+            total = min(total, self.max_boxes_per_class * scores.shape[1])
+        return sorted(kept, key=lambda item: -item[0])[:total]
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:
-        """Plain."""
+        """One box for all classes, and one for each."""
+        full = cls(
+            max_boxes_per_class=3,
+            max_total_boxes=9,
+            iou_threshold=0.3,
+            score_threshold=0.2,
+            pad_per_class=True,
+            clip_boxes=True,
+            max_num_boxes=9,
+        )
+        yield Sample("each_class", full, (TensorType((2, 6, 3, 4)), TensorType((2, 6, 3))))
         op = cls(max_boxes_per_class=2, max_total_boxes=4, iou_threshold=0.5, max_num_boxes=4)
         yield Sample("plain", op, (TensorType((2, 6, 1, 4)), TensorType((2, 6, 3))))
 
@@ -255,30 +353,6 @@ class DetectionOutput(_Detections):
             max_num_boxes=4,
         )
         yield Sample("plain", op, (TensorType((1, 6, 3)), TensorType((1, 6, 4)), TensorType((6, 4))))
-
-
-def suppressed(boxes: Array, scores: Array, iou: float, threshold: float, limit: int) -> list[int]:
-    """Indices of the boxes kept, best first: each suppresses what overlaps it more than ``iou``."""
-    order = np.argsort(-scores.astype(np.float64), kind="stable")
-    kept: list[int] = []
-    for index in order:
-        if len(kept) >= limit or not scores[index] > threshold:
-            break
-        if not kept or _overlaps(boxes[index], boxes[kept]).max() <= iou:
-            kept.append(int(index))
-    return kept
-
-
-def _overlaps(box: Array, others: Array) -> Array:
-    """Intersection over union; corners may come in any order."""
-    corners = np.concatenate([box[None], others]).astype(np.float64)
-    low = np.minimum(corners[:, :2], corners[:, 2:])
-    high = np.maximum(corners[:, :2], corners[:, 2:])
-    areas = (high - low).prod(1)
-    common = np.maximum(0, np.minimum(high[0], high[1:]) - np.maximum(low[0], low[1:])).prod(1)
-    union = areas[0] + areas[1:] - common
-    ratio: Array = np.where(union > 0, common / np.where(union > 0, union, 1), 0.0)
-    return ratio
 
 
 def _some_boxes() -> tuple[Array, Array]:

@@ -10,12 +10,12 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.conv_patches import ExtractPatches, Im2Col
-from edgewright.ops.gather_sparse import SparseToDense
+from edgewright.ops.gather_sparse import CreateSparse, SparseToDense
 from edgewright.ops.rearrange_blocks import Buffer, SpaceToBatch
 from edgewright.ops.rearrange_fill import Pad, Scheme
 
 # They move elements, and put zeros beside them: a real 0 is another integer than 0 in most encodings.
-FILLERS = (Buffer, ExtractPatches, Im2Col, SpaceToBatch, SparseToDense)
+FILLERS = (Buffer, CreateSparse, ExtractPatches, Im2Col, SpaceToBatch, SparseToDense)
 
 
 def run(graph: Graph, inputs: Mapping[str, Array], outputs: Iterable[str] | None = None) -> dict[str, Array]:
