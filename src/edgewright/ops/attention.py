@@ -171,9 +171,9 @@ class GroupQueryAttention(Op):
         """A first run of packed projections, and a step on a cache with rotary positions."""
         first = cls(num_heads=4, kv_num_heads=2, length=6)
         lengths = np.asarray([2, 2], np.int32), np.asarray([3], np.int32)
-        yield Sample("packed", first, (TensorType((2, 3, 32)), *lengths))
-        step, small, past = TensorType((1, 1, 32)), TensorType((1, 1, 8)), TensorType((1, 2, 5, 4))
-        angles = np.linspace(0, 3, 10).reshape(5, 2)
+        yield Sample("packed", first, (TensorType((2, 3, 64)), *lengths))
+        step, small, past = TensorType((1, 1, 128)), TensorType((1, 1, 32)), TensorType((1, 2, 5, 16))
+        angles = np.linspace(0, 3, 40).reshape(5, 8)
         tables = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
         places = np.asarray([[3]], np.int32), np.asarray([4], np.int32)
         turning = cls(num_heads=8, kv_num_heads=2, do_rotary=1, scale=0.3)

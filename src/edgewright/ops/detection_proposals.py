@@ -130,17 +130,21 @@ class BoxWithNmsLimit(_Counted):
         order = order[scores[order] > self.score_threshold]
         if self.pre_nms_limit >= 0:
             order = order[: self.pre_nms_limit]
-        least = self.nms_score_threshold if self.nms_kernel_method else -np.inf
-        kept = softly_suppressed(boxes[order], scores[order], self._decay, least, len(order))
-        return [(int(order[place]), score) for place, score in kept if score > 0]
+        own, ranked = boxes[order], scores[order]
+        if self.nms_kernel_method == NmsKernel.HARD:
+            # Android drops what overlaps by just the threshold, too.
+            most = float(np.nextafter(self.iou_threshold, -np.inf))
+            places = suppressed(own, ranked, most, -np.inf, len(order))
+            return [(int(order[place]), float(ranked[place])) for place in places]
+        kept = softly_suppressed(own, ranked, self._decay, self.nms_score_threshold, len(order))
+        return [(int(order[place]), score) for place, score in kept]
 
     def _decay(self, ratio: Array) -> Array:
         """What is left of the scores of boxes that overlap a better one."""
         if self.nms_kernel_method == NmsKernel.GAUSSIAN:
             factors: Array = np.exp(-(ratio**2) / self.sigma)
             return factors
-        factors = 1 - ratio if self.nms_kernel_method == NmsKernel.LINEAR else np.zeros_like(ratio)
-        return np.where(ratio >= self.iou_threshold, factors, 1.0)
+        return np.where(ratio >= self.iou_threshold, 1 - ratio, 1.0)
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:
