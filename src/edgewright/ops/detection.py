@@ -155,15 +155,27 @@ class MultiClassNms(_Detections):
     iou_threshold: float = scalar(DType.FLOAT_32)
     score_threshold: float = scalar(DType.FLOAT_32, 0.0)
     soft_nms_sigma: float = scalar(DType.FLOAT_32, 0.0)
+    # Of the boxes kept; None is that of the input. HTP's library gives real numbers for fixed-point ones.
+    box_dtype: DType | None = structural(None)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """Boxes, scores, classes, numbers, and the features of the boxes kept."""
         for kind in inputs[2:]:
             rest = " ".join(f"d{axis}" for axis in range(2, kind.rank))
             match_shapes(("N boxes 4", inputs[0]), (f"N boxes {rest}", kind))
-        found = self.kept(inputs[0], inputs[1], DType.INT_32)
+        boxes, *found = self.kept(inputs[0], inputs[1], DType.INT_32)
+        boxes = boxes.with_dtype(self.box_dtype or boxes.dtype)
         features = [t.with_shape((*t.shape[:1], self.max_num_boxes, *t.shape[2:])) for t in inputs[2:]]
-        return (*found, *features)
+        return (boxes, *found, *features)
+
+    @classmethod
+    def structure(
+        cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+    ) -> Mapping[str, Any]:
+        """The number and the datatype of boxes are the outputs'."""
+        boxes = inputs[0]
+        own = outputs[0].dtype if boxes is None or outputs[0].dtype != boxes.dtype else None
+        return {**super().structure(inputs, outputs), "box_dtype": own}
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """Best first over all classes of an image; what is not filled is zero."""
@@ -216,10 +228,12 @@ class CombinedNms(_Detections):
     score_threshold: float = scalar(DType.FLOAT_32, 0.0)
     pad_per_class: bool = scalar(DType.BOOL_8, False)
     clip_boxes: bool = scalar(DType.BOOL_8, False)
+    # Of the classes: TensorFlow counts them in the scores' datatype, QNN in whole numbers.
+    dtype: DType = structural(DType.FLOAT_32)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
-        """Boxes, scores, classes and numbers; classes come in the scores' datatype."""
-        found = self.kept(inputs[0], inputs[1], inputs[1].dtype)
+        """Boxes, scores, classes and numbers."""
+        found = self.kept(inputs[0], inputs[1], self.dtype)
         if inputs[0].rank != 4 or inputs[0].shape[2] not in {1, inputs[1].shape[2]}:
             raise ShapeMismatch(
                 f"boxes {inputs[0]} for scores {inputs[1]}, expected one for all classes or one for each",
@@ -234,7 +248,14 @@ class CombinedNms(_Detections):
         spread = np.broadcast_to(boxes, (*boxes.shape[:2], scores.shape[2], 4))
         if self.clip_boxes:
             spread = np.clip(spread, 0, 1)
-        return self.gather(chosen, (spread, scores), scores.dtype)
+        return self.gather(chosen, (spread, scores), self.dtype.numpy)
+
+    @classmethod
+    def structure(
+        cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+    ) -> Mapping[str, Any]:
+        """The number and the datatype of classes are the outputs'."""
+        return {**super().structure(inputs, outputs), "dtype": outputs[2].dtype}
 
     def _choose(self, boxes: Array, scores: Array) -> list[Chosen]:
         """Score, box and class of what is kept, best first."""

@@ -234,6 +234,7 @@ class DistributeFpnProposals(Op):
     roi_max_level: int = scalar(DType.UINT_32, 5)
     roi_canonical_scale: int = scalar(DType.UINT_32, 224)
     roi_canonical_level: int = scalar(DType.UINT_32, 4)
+    dtype: DType = structural(DType.INT_32)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The order, and as much room as all proposals need on every level."""
@@ -245,7 +246,14 @@ class DistributeFpnProposals(Op):
             raise ShapeMismatch(
                 f"levels {self.roi_min_level} to {self.roi_max_level}, expected one to four", do="lower them"
             )
-        return (TensorType(x.shape[:1], DType.INT_32), *[x] * levels)
+        return (TensorType(x.shape[:1], self.dtype), *[x] * levels)
+
+    @classmethod
+    def structure(
+        cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+    ) -> Mapping[str, Any]:
+        """The datatype is the output's."""
+        return {"dtype": outputs[0].dtype}
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """Level by level, in the order of the input."""
@@ -254,7 +262,7 @@ class DistributeFpnProposals(Op):
         # Detectron's small number keeps a proposal without area off the logarithm of zero.
         steps = np.log2(np.sqrt(size.prod(1)) / self.roi_canonical_scale + 1e-6)
         level = np.clip(np.floor(self.roi_canonical_level + steps), self.roi_min_level, self.roi_max_level)
-        places, tables = np.zeros(len(x), np.int32), []
+        places, tables = np.zeros(len(x), self.dtype.numpy), []
         for index in range(self.roi_max_level - self.roi_min_level + 1):
             rows = np.flatnonzero(level == self.roi_min_level + index)
             places[rows] = index * len(x) + np.arange(len(rows))

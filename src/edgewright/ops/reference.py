@@ -45,12 +45,13 @@ def computed(
 def means_real_numbers(op: Op, types: Sequence[TensorType]) -> bool:
     """Whether the op means the real numbers behind the stored integers of its inputs and outputs.
 
-    Ops that only move elements keep the integers where all have one encoding.
+    Ops that only move elements keep the integers where all have one encoding, and nothing is a real number.
     """
     fixed = {(t.dtype, t.encoding) for t in types if t.dtype.is_fixed_point}
     if not fixed or op.is_encoder:
         return False
-    return not op.keeps_encoding or len(fixed) > 1 or _fills(op)
+    is_mixed = len(fixed) > 1 or any(t.dtype.is_float for t in types)
+    return not op.keeps_encoding or is_mixed or _fills(op)
 
 
 def _fills(op: Op) -> bool:

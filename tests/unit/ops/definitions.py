@@ -78,19 +78,23 @@ def iou_of(a: Sequence[float], b: Sequence[float]) -> float:
 
 @defines("GroupQueryAttention")
 def attention(op: Any, *inputs: Array) -> list[Array]:
-    """ONNX Runtime's contributed op; it takes its inputs in another order."""
-    places = [0, 3, 4, 5, 6, 1, 2, 7, 8, 9]
-    given = [inputs[place] if place < len(inputs) else None for place in places]
-    query, heads, groups = inputs[0], op.num_heads, op.kv_num_heads
-    size = query.shape[2] // (heads if given[1] is not None else heads + 2 * groups)
-    if given[3] is None:
-        cache = np.zeros((query.shape[0], groups, op.length or query.shape[1], size), query.dtype)
-        given[3], given[4] = cache, cache
-    given[6] = np.asarray(given[3].shape[2], np.int32).reshape(1)
-    return run_onnx(
-        "GroupQueryAttention", given[:9], 3, "com.microsoft",
-        num_heads=heads, kv_num_heads=groups, do_rotary=op.do_rotary, scale=op.scale,
-    )  # fmt: skip
+    """ONNX Runtime's contributed op: it takes its inputs in another order, and its cache grows."""
+    given = [inputs[place] if place < len(inputs) else None for place in (0, 3, 4, 5, 6, 1, 2, 7, 8)]
+    past, steps = given[3], inputs[0].shape[1]
+    given[6] = np.asarray([steps if past is None else past.shape[2]], np.int32)
+    heads = {"num_heads": op.num_heads, "kv_num_heads": op.kv_num_heads}
+    result, *caches = run_onnx(
+        "GroupQueryAttention", given, 3, "com.microsoft", do_rotary=op.do_rotary, scale=op.scale, **heads
+    )
+    for place, cache in enumerate(caches):
+        end = int(inputs[1].max()) + 1
+        length = (op.length or steps) if past is None else past.shape[2]
+        whole = np.zeros((*cache.shape[:2], length, cache.shape[3]), cache.dtype)
+        if past is not None:
+            whole[:] = inputs[5 + place]
+        whole[:, :, :end] = cache[:, :, :end]
+        caches[place] = whole
+    return [result, *caches]
 
 
 @defines("ArgbToRgb")
