@@ -1,16 +1,20 @@
-"""Every op in every datatype that QNN lists for it: on the CPU backend, the simulation and the emulator."""
+"""Every op in every datatype that QNN lists for it: on the CPU backend, the simulation and the emulator.
+
+`python -m tests.backend.op_types [BACKEND ...]` records what comes of it, `docs/reference/op-datatypes.md`
+shows it.
+"""
 
 import json
 import re
+import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 
 import numpy as np
 
 from edgewright.backends.base import RunOptions
-from edgewright.backends.cpu.registry import LOWERINGS
 from edgewright.backends.registry import find_backend
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array, DType
@@ -27,7 +31,9 @@ LISTED: dict[str, dict[str, list[dict[str, str]]]] = json.loads(
 )
 # Newer than the lists, or made of others in QNN: what the CPU backend must compute all the same.
 FLOAT_ONLY = [{"in[0]": "FLOAT_32"}]
-BEST_FIRST = ("equal", "differs", "refused")
+# Which of QNN's lists a backend is held to.
+COLUMNS = {"cpu": "CPU", "htp-sim": "HTP", "htp-native": "HTP"}
+RECORD = Path(__file__).parent / "op_outcomes.json"
 # Of the range, for real numbers; half precision and sums of other orders are within it.
 SHARE = 0.004
 
@@ -225,34 +231,15 @@ def _name_dtype(array: Array) -> DType:
     return next(kind for kind in DType if kind.numpy == array.dtype and not kind.is_fixed_point)
 
 
-def check_op(name: str, backend: str, column: str) -> dict[str, list[Outcome]]:
-    """Datatype of the first input -> outcomes of all sets that have it."""
-    found: dict[str, list[Outcome]] = {}
-    for row in list_rows(name, column):
-        found.setdefault(next(iter(row.values())), []).append(try_row(name, row, backend))
-    return found
-
-
-def describe(found: Mapping[str, Sequence[Outcome]], notes: dict[str, int]) -> str:
-    """Such as "FLOAT_32 equal 4, refused 1 [2]"; why it is refused or differs is in the notes."""
-    numbers = count(len(notes) + 1)
-    parts = []
-    for dtype, outcomes in found.items():
-        words = []
-        for word in BEST_FIRST:
-            own = [outcome for outcome in outcomes if outcome.word == word]
-            marks = set()
-            for outcome in own:
-                if outcome.note:
-                    text = shorten(outcome.note)
-                    notes.setdefault(text, 0)
-                    notes[text] = notes[text] or next(numbers)
-                    marks.add(notes[text])
-            if own:
-                many = f" {len(own)}" if len(outcomes) > 1 else ""
-                words.append(f"{word}{many}" + "".join(f" [{mark}]" for mark in sorted(marks)))
-        parts.append(f"{dtype} {', '.join(words)}")
-    return "<br>".join(parts)
+def check_op(name: str, backend: str) -> dict[str, list[tuple[str, str, int]]]:
+    """Datatype of the first input -> what came of all sets that have it: word, reason, how many."""
+    counts: dict[str, Counter[tuple[str, str]]] = {}
+    with np.errstate(all="ignore"):
+        for row in list_rows(name, COLUMNS[backend]):
+            outcome = try_row(name, row, backend)
+            own = counts.setdefault(next(iter(row.values())), Counter())
+            own[outcome.word, shorten(outcome.note)] += 1
+    return {dtype: [(*key, number) for key, number in sorted(own.items())] for dtype, own in counts.items()}
 
 
 def shorten(text: str) -> str:
@@ -264,6 +251,20 @@ def shorten(text: str) -> str:
     return text[:160].strip(" ;.")
 
 
-def is_on_engine(name: str) -> bool:
-    """Whether ONNX Runtime's kernels compute an op."""
-    return REGISTRY[name] in LOWERINGS
+def list_names() -> list[str]:
+    """The ops of QNN."""
+    return sorted(set(REGISTRY) - {"SourceOp"})
+
+
+def record(backends: Sequence[str]) -> None:
+    """Writes what comes of all ops on some backends into the file beside this one."""
+    found = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    for name in list_names():
+        for backend in backends:
+            found.setdefault(name, {})[backend] = check_op(name, backend)
+    lines = [f" {json.dumps(name)}: {json.dumps(found[name])}" for name in sorted(found)]
+    RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    record(sys.argv[1:] or [*COLUMNS])
