@@ -318,7 +318,7 @@ def ops_page() -> str:
         "# QNN ops: where they come from and how they run\n",
         (
             f"{len(cards)} ops: {how['engine']} run on ONNX Runtime, {how['reference']} in the numpy "
-            f"reference, {how['no']} are known by signature and shape rule.\n"
+            "reference; [what each does in each datatype](op-datatypes.md).\n"
         ),
         *_frontend_counts(),
         "| QNN op | CPU backend | quantized for HTP | traits | from ONNX (in the node suite) | parameters |",

@@ -1,7 +1,7 @@
 """Every op in every datatype that QNN lists for it: on the CPU backend, the simulation and the emulator.
 
-`python -m tests.backend.op_types [BACKEND ...]` records what comes of it, `docs/reference/op-datatypes.md`
-shows it.
+`python -m tests.backend.op_types [BACKEND ...] [OP ...]` records what comes of it; the page
+`docs/reference/op-datatypes.md` shows it.
 """
 
 import json
@@ -106,7 +106,7 @@ def make_graph(sample: Sample, row: Row) -> tuple[Graph, dict[str, Array]]:
     real = sample.op.values_for(arrays)
     kinds = [_type_output(array, _find_dtype(row, "out", index)) for index, array in enumerate(real)]
     # What an artifact tells by its tensors alone, as a reader of one restores it.
-    op = replace(sample.op, **type(sample.op).structure(inputs, kinds))
+    op = replace(sample.op, **type(sample.op).read_structure(inputs, kinds))
     ruled = op.types_for(inputs)
     for index, (kind, rule) in enumerate(zip(kinds, ruled, strict=True)):
         if f"out[{index}]" not in row and not kind.dtype.is_fixed_point and not rule.dtype.is_fixed_point:
@@ -256,10 +256,10 @@ def list_names() -> list[str]:
     return sorted(set(REGISTRY) - {"SourceOp"})
 
 
-def record(backends: Sequence[str]) -> None:
-    """Writes what comes of all ops on some backends into the file beside this one."""
+def record(backends: Sequence[str], names: Sequence[str]) -> None:
+    """Writes what comes of ops on some backends into the file beside this one."""
     found = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    for name in list_names():
+    for name in names:
         for backend in backends:
             found.setdefault(name, {})[backend] = check_op(name, backend)
     lines = [f" {json.dumps(name)}: {json.dumps(found[name])}" for name in sorted(found)]
@@ -267,4 +267,6 @@ def record(backends: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    record(sys.argv[1:] or [*COLUMNS])
+    words = sys.argv[1:]
+    chosen = [word for word in words if word in COLUMNS] or [*COLUMNS]
+    record(chosen, [word for word in words if word not in COLUMNS] or list_names())

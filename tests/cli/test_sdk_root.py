@@ -150,8 +150,8 @@ def test_the_tree_has_the_guides_examples_and_the_courses_library(root):
 def test_the_example_of_net_run_runs_from_a_model_to_results(root, tmp_path):
     np.random.default_rng(2).random((1, 28, 28, 1), np.float32).tofile(tmp_path / "x.raw")
     (tmp_path / "list.txt").write_text(f"{tmp_path}/x.raw\n")
-    script = f'source "{root}/bin/envsetup.sh"; sh "{root}/examples/QNN/NetRun/net-run.sh" {DIGITS_MODEL} list.txt out'
-    done = shell(script, tmp_path)
+    example = f'sh "{root}/examples/QNN/NetRun/net-run.sh" {DIGITS_MODEL} list.txt out'
+    done = shell(f'source "{root}/bin/envsetup.sh"; {example}', tmp_path)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in (tmp_path / "out" / "results" / "Result_0").iterdir()]
 

@@ -52,7 +52,7 @@ def tensor(dtype: DType, default: Any = MISSING) -> Any:
 
 
 def structural(default: Any = MISSING) -> Any:
-    """A dataclass field that QNN does not store: lift restores it from the tensors (``Op.structure``)."""
+    """A dataclass field that QNN does not store: lift restores it by ``Op.read_structure``."""
     return field(default=default, metadata={"structural": True})
 
 
@@ -212,7 +212,7 @@ class Op:
         yield from ()
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """Values of the structural fields, derived from the tensors of a stored node."""

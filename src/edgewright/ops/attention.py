@@ -14,7 +14,7 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.shape_patterns import check_multiple, match_shapes
 
 # Where QNN's inputs stand.
-QUERY, LENGTHS, TOTAL, KEY, VALUE, PAST_KEY, PAST_VALUE, COSINES, SINES, POSITIONS = range(10)
+QUERY, LENGTHS, _, KEY, VALUE, PAST_KEY, PAST_VALUE, COSINES, SINES, POSITIONS = range(10)
 PAIRS = ((KEY, VALUE), (PAST_KEY, PAST_VALUE), (COSINES, SINES))
 
 
@@ -86,7 +86,7 @@ class GroupQueryAttention(Op):
             raise ShapeMismatch(f"lengths {lengths} for {inputs[QUERY]}", do="give one for each sequence")
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The length of the cache is the output's."""

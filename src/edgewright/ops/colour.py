@@ -107,7 +107,7 @@ class _Nv(Op):
         return ((np.floor(colours) if whole else colours).astype(x.dtype),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The size is the output's."""

@@ -110,7 +110,7 @@ class Col2Im(_Unfolding):
         return (np.moveaxis(result[:, :, top : top + height, left : left + width], 1, -1),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The size is the output's."""

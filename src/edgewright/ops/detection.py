@@ -14,7 +14,7 @@ from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, ten
 from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.shape_patterns import match_shapes
-from edgewright.ops.suppression import softly_suppressed, suppressed
+from edgewright.ops.suppression import lower_scores_softly, suppress_boxes
 
 # Score, box and class of what is kept.
 Chosen = tuple[float, int, int]
@@ -59,7 +59,7 @@ class NonMaxSuppression(Op):
             (image, kind, box)
             for image in range(scores.shape[0])
             for kind in range(scores.shape[1])
-            for box in suppressed(
+            for box in suppress_boxes(
                 boxes[image],
                 scores[image, kind],
                 self.iou_threshold,
@@ -76,7 +76,7 @@ class NonMaxSuppression(Op):
         return found, kept
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """Count and datatype are the output's."""
@@ -85,7 +85,7 @@ class NonMaxSuppression(Op):
     @classmethod
     def samples(cls) -> Iterator[Sample]:
         """Limited, and with a threshold."""
-        boxes, scores = _some_boxes()
+        boxes, scores = _make_boxes()
         limited = cls(iou_threshold=0.5, max_boxes_selected=2, score_threshold=-9.0, count=6)
         yield Sample("limited", limited, (boxes, scores))
         strict = cls(
@@ -133,7 +133,7 @@ class _Detections(Op):
         return (*kept, kinds, counts, *others)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The number is the output's."""
@@ -169,13 +169,13 @@ class MultiClassNms(_Detections):
         return (boxes, *found, *features)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The number and the datatype of boxes are the outputs'."""
         boxes = inputs[0]
         own = outputs[0].dtype if boxes is None or outputs[0].dtype != boxes.dtype else None
-        return {**super().structure(inputs, outputs), "box_dtype": own}
+        return {**super().read_structure(inputs, outputs), "box_dtype": own}
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """Best first over all classes of an image; what is not filled is zero."""
@@ -193,11 +193,11 @@ class MultiClassNms(_Detections):
 
     def _suppress(self, boxes: Array, scores: Array) -> list[tuple[int, float]]:
         if self.soft_nms_sigma > 0:
-            return softly_suppressed(boxes, scores, self._decay, self.score_threshold, len(boxes))
-        kept = suppressed(boxes, scores, self.iou_threshold, self.score_threshold, len(boxes))
+            return lower_scores_softly(boxes, scores, self._lower_scores, self.score_threshold, len(boxes))
+        kept = suppress_boxes(boxes, scores, self.iou_threshold, self.score_threshold, len(boxes))
         return [(row, float(scores[row])) for row in kept]
 
-    def _decay(self, ratio: Array) -> Array:
+    def _lower_scores(self, ratio: Array) -> Array:
         factors: Array = np.exp(-0.5 * ratio**2 / self.soft_nms_sigma)
         # As in TensorFlow: beyond the threshold a box is dropped all the same.
         return np.where(ratio > self.iou_threshold, 0.0, factors)
@@ -251,18 +251,18 @@ class CombinedNms(_Detections):
         return self.gather(chosen, (spread, scores), self.dtype.numpy)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The number and the datatype of classes are the outputs'."""
-        return {**super().structure(inputs, outputs), "dtype": outputs[2].dtype}
+        return {**super().read_structure(inputs, outputs), "dtype": outputs[2].dtype}
 
     def _choose(self, boxes: Array, scores: Array) -> list[Chosen]:
         """Score, box and class of what is kept, best first."""
         kept = [
             (float(scores[row, kind]), row, kind)
             for kind in range(scores.shape[1])
-            for row in suppressed(
+            for row in suppress_boxes(
                 boxes[:, min(kind, boxes.shape[1] - 1)],
                 scores[:, kind],
                 self.iou_threshold,
@@ -326,8 +326,8 @@ class DetectionOutput(_Detections):
         found = [np.zeros((len(scores), room), scores.dtype), np.zeros((len(scores), room, 4), np.float32)]
         classes, counts = np.zeros((len(scores), room), np.int32), np.zeros(len(scores), np.uint32)
         for image, own in enumerate(scores):
-            boxes = self._decoded(deltas[image], anchors)
-            best = self._best(own, boxes)[:room]
+            boxes = self._decode(deltas[image], anchors)
+            best = self._choose_best(own, boxes)[:room]
             rows, kinds = np.asarray(best, np.int64).reshape(-1, 2).T
             count = counts[image] = len(best)
             found[0][image, :count] = own[rows, kinds]
@@ -335,14 +335,14 @@ class DetectionOutput(_Detections):
             classes[image, :count] = kinds
         return found[0], found[1], classes, counts
 
-    def _decoded(self, deltas: Array, anchors: Array) -> Array:
+    def _decode(self, deltas: Array, anchors: Array) -> Array:
         """Corners (y1, x1, y2, x2)."""
         moved = deltas[:, :4] / np.asarray(self.delta_scaling_factors, deltas.dtype)
         centre = moved[:, :2] * anchors[:, 2:4] + anchors[:, :2]
         half = np.exp(moved[:, 2:]) * anchors[:, 2:4] / 2
         return np.concatenate([centre - half, centre + half], 1).astype(np.float32)
 
-    def _best(self, scores: Array, boxes: Array) -> list[tuple[int, int]]:
+    def _choose_best(self, scores: Array, boxes: Array) -> list[tuple[int, int]]:
         """Anchor and class of what is kept, best first."""
         # A score of just the threshold counts.
         least = float(np.nextafter(np.float32(self.confidence_threshold), np.float32(-np.inf)))
@@ -350,13 +350,13 @@ class DetectionOutput(_Detections):
         if self.nms_type == NmsKind.FAST:
             tops = np.asarray(kinds)[scores[:, kinds].argmax(1)]
             own = scores[np.arange(len(scores)), tops]
-            kept = suppressed(boxes, own, self.iou_threshold, least, len(scores))
+            kept = suppress_boxes(boxes, own, self.iou_threshold, least, len(scores))
             return [(row, int(tops[row])) for row in kept]
         limit = self.detection_limit if self.detection_limit >= 0 else len(scores)
         pairs = [
             (row, kind)
             for kind in kinds
-            for row in suppressed(boxes, scores[:, kind], self.iou_threshold, least, limit)
+            for row in suppress_boxes(boxes, scores[:, kind], self.iou_threshold, least, limit)
         ]
         return sorted(pairs, key=lambda pair: -float(scores[pair]))
 
@@ -376,7 +376,7 @@ class DetectionOutput(_Detections):
         yield Sample("plain", op, (TensorType((1, 6, 3)), TensorType((1, 6, 4)), TensorType((6, 4))))
 
 
-def _some_boxes() -> tuple[Array, Array]:
+def _make_boxes() -> tuple[Array, Array]:
     random = np.random.default_rng(3)
     start = random.random((2, 6, 2))
     boxes = np.concatenate([start, start + 0.6 * random.random((2, 6, 2))], 2)

@@ -56,7 +56,7 @@ class AxisAlignedBboxTransform(Op):
         """Two images of different sizes."""
         images = np.asarray([0, 0, 0, 1, 1], np.int32)
         sizes = np.asarray([[40.0, 60.0], [80.0, 30.0]], np.float32)
-        inputs = (regions_for_samples(), TensorType((5, 12)), images, sizes)
+        inputs = (make_sample_regions(), TensorType((5, 12)), images, sizes)
         yield Sample("plain", cls(weights=(10.0, 10.0, 5.0, 5.0)), inputs)
 
 
@@ -175,7 +175,7 @@ class HeatMapMaxKeyPoint(Op):
     @classmethod
     def samples(cls) -> Iterator[Sample]:
         """Boxes in pixels, as real and as whole numbers."""
-        boxes = regions_for_samples()[:3]
+        boxes = make_sample_regions()[:3]
         yield Sample("plain", cls(), (TensorType((3, 8, 8, 5)), boxes))
         yield Sample("whole", cls(), (TensorType((3, 4, 4, 2)), boxes.astype(np.int32)))
 
@@ -194,7 +194,7 @@ def cut_boxes(boxes: Array, sizes: Array) -> Array:
     return np.clip(boxes, 0, limits)
 
 
-def regions_for_samples() -> Array:
+def make_sample_regions() -> Array:
     """Five regions within an image of 40 by 60."""
     regions = [[2, 3, 12, 20], [5, 5, 45, 39], [30, 8, 58, 30], [1, 1, 20, 25], [0, 10, 29, 38]]
     return np.asarray(regions, np.float32)

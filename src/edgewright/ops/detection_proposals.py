@@ -16,11 +16,11 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.detection_boxes import (
     MOST_GROWTH,
     cut_boxes,
+    make_sample_regions,
     move_boxes,
-    regions_for_samples,
 )
 from edgewright.ops.shape_patterns import match_shapes
-from edgewright.ops.suppression import fill_rows, softly_suppressed, suppressed
+from edgewright.ops.suppression import fill_rows, lower_scores_softly, suppress_boxes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class _Counted(Op):
     count: Dim = structural()
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The number is the output's."""
@@ -95,7 +95,7 @@ class BoxWithNmsLimit(_Counted):
         return (*found, TensorType((self.images,), whole), rows, TensorType(scores.shape[1:], whole))
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The numbers are the outputs'."""
@@ -134,12 +134,12 @@ class BoxWithNmsLimit(_Counted):
         if self.nms_kernel_method == NmsKernel.HARD:
             # Android drops what overlaps by just the threshold, too.
             most = float(np.nextafter(self.iou_threshold, -np.inf))
-            places = suppressed(own, ranked, most, -np.inf, len(order))
+            places = suppress_boxes(own, ranked, most, -np.inf, len(order))
             return [(int(order[place]), float(ranked[place])) for place in places]
-        kept = softly_suppressed(own, ranked, self._decay, self.nms_score_threshold, len(order))
+        kept = lower_scores_softly(own, ranked, self._lower_scores, self.nms_score_threshold, len(order))
         return [(int(order[place]), score) for place, score in kept]
 
-    def _decay(self, ratio: Array) -> Array:
+    def _lower_scores(self, ratio: Array) -> Array:
         """What is left of the scores of boxes that overlap a better one."""
         if self.nms_kernel_method == NmsKernel.GAUSSIAN:
             factors: Array = np.exp(-(ratio**2) / self.sigma)
@@ -150,7 +150,7 @@ class BoxWithNmsLimit(_Counted):
     def samples(cls) -> Iterator[Sample]:
         """Each way of suppressing."""
         owner, scores = np.asarray([0, 0, 0, 1, 1], np.int32), TensorType((5, 3))
-        boxes = np.tile(regions_for_samples(), (1, 3))
+        boxes = np.tile(make_sample_regions(), (1, 3))
         for kernel in NmsKernel:
             op = cls(nms_kernel_method=kernel, nms_score_threshold=0.1, iou_threshold=0.3, sigma=0.5, count=6)
             yield Sample(kernel.name.lower(), op, (boxes, scores, owner))
@@ -249,7 +249,7 @@ class DistributeFpnProposals(Op):
         return (TensorType(x.shape[:1], self.dtype), *[x] * levels)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The datatype is the output's."""
@@ -272,7 +272,7 @@ class DistributeFpnProposals(Op):
     @classmethod
     def samples(cls) -> Iterator[Sample]:
         """Two levels of rows without an image, and four with one."""
-        small = regions_for_samples()
+        small = make_sample_regions()
         yield Sample("two_levels", cls(roi_min_level=2, roi_max_level=3), (8 * small,))
         rows = np.concatenate([np.zeros((5, 1), np.float32), small * [[1], [4], [16], [40], [2]]], 1)
         yield Sample("four_levels", cls(), (rows.astype(np.float32),))
@@ -346,7 +346,7 @@ class GenerateProposals(_Counted):
         sides = boxes[order, 2:] - boxes[order, :2]
         order = order[(sides >= self.min_size).all(1)]
         limit = len(order) if self.post_nms_limit is None else self.post_nms_limit
-        kept = suppressed(boxes[order], scores[order], self.iou_threshold, -np.inf, limit)
+        kept = suppress_boxes(boxes[order], scores[order], self.iou_threshold, -np.inf, limit)
         return [int(order[place]) for place in kept]
 
     @classmethod

@@ -115,7 +115,7 @@ class Comparison(Binary):
 
 @dataclass(frozen=True, kw_only=True)
 class Logical(Comparison):
-    """A comparison of truth values; of fixed-point numbers what is not zero is true, and true is 1."""
+    """A comparison of truth values; of fixed-point numbers everything but a real 0 is true."""
 
     inputs = (Port("in[0]", TRUTHS), Port("in[1]", TRUTHS))
     outputs = (Port("out[0]", TRUTHS),)
@@ -124,11 +124,6 @@ class Logical(Comparison):
         """The broadcast shape; truth values stay what they are."""
         (found,) = super().infer(*inputs)
         return (found.with_dtype(inputs[0].dtype),)
-
-    def compute(self, *inputs: Array) -> tuple[Array, ...]:
-        """The function of each pair of elements."""
-        (found,) = super().compute(*inputs)
-        return (found if inputs[0].dtype == np.bool_ else found.astype(inputs[0].dtype),)
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:

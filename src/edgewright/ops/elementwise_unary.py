@@ -125,7 +125,7 @@ class ElementWiseNeg(Unary):
 
 @register
 class ElementWiseNot(Predicate):
-    """Whether x is false; of fixed-point numbers zero is false, and true is 1."""
+    """Whether x is false; of fixed-point numbers a real 0 is false."""
 
     inputs = (Port("in[0]", TRUTHS),)
     outputs = (Port("out[0]", TRUTHS),)
@@ -134,10 +134,6 @@ class ElementWiseNot(Predicate):
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """Truth values stay what they are."""
         return (super().infer(*inputs)[0].with_dtype(inputs[0].dtype),)
-
-    def compute(self, *inputs: Array) -> tuple[Array, ...]:
-        """The answers."""
-        return (super().compute(*inputs)[0].astype(inputs[0].dtype),)
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:

@@ -28,7 +28,7 @@ class _OfShape(Op):
         return (inputs[-1].with_shape(self.shape),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The shape is the output's."""
@@ -87,7 +87,7 @@ class GetSparseIndices(_OfShape):
         return (_find_places(inputs[0], count, width).astype(self.dtype.numpy),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """Shape and datatype are the output's."""

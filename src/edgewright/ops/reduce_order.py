@@ -46,7 +46,7 @@ class Arg(Op):
         return (np.asarray(found, self.dtype.numpy),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The datatype is the output's."""
@@ -116,7 +116,7 @@ class TopK(Op):
         return (np.take_along_axis(inputs[0], order, axis=-1), order.astype(self.dtype.numpy))
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The datatype is the output's."""

@@ -67,4 +67,8 @@ def _decoded(array: Array | None, tensor_type: TensorType | None) -> Any:
 def _encoded(array: Array, tensor_type: TensorType) -> Array:
     if tensor_type.encoding is None:
         return array
+    if array.dtype == np.bool_:
+        # HTP's library stores true as the step after the lowest, whatever the encoding says.
+        stored: Array = tensor_type.encoding.limits(tensor_type.dtype)[0] + array.astype(np.int64)
+        return stored.astype(tensor_type.dtype.numpy)
     return tensor_type.encoding.encode(array, tensor_type.dtype)

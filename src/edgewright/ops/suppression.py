@@ -10,19 +10,19 @@ from edgewright.core.numbers import Array
 Decay = Callable[[Array], Array]
 
 
-def suppressed(boxes: Array, scores: Array, iou: float, threshold: float, limit: int) -> list[int]:
+def suppress_boxes(boxes: Array, scores: Array, iou: float, threshold: float, limit: int) -> list[int]:
     """Indices of the boxes kept, best first: each suppresses what overlaps it more than ``iou``."""
     order = np.argsort(-scores.astype(np.float64), kind="stable")
     kept: list[int] = []
     for index in order:
         if len(kept) >= limit or not scores[index] > threshold:
             break
-        if not kept or overlaps(boxes[index], boxes[kept]).max() <= iou:
+        if not kept or measure_overlaps(boxes[index], boxes[kept]).max() <= iou:
             kept.append(int(index))
     return kept
 
 
-def softly_suppressed(
+def lower_scores_softly(
     boxes: Array, scores: Array, decay: Decay, threshold: float, limit: int
 ) -> list[tuple[int, float]]:
     """Indices and new scores of the boxes kept: each lowers the scores of what overlaps it."""
@@ -35,11 +35,11 @@ def softly_suppressed(
         alive[best] = False
         kept.append((best, float(left[best])))
         others = np.flatnonzero(alive)
-        left[others] *= decay(overlaps(boxes[best], boxes[others]))
+        left[others] *= decay(measure_overlaps(boxes[best], boxes[others]))
     return kept
 
 
-def overlaps(box: Array, others: Array) -> Array:
+def measure_overlaps(box: Array, others: Array) -> Array:
     """Intersection over union; corners may come in any order."""
     corners = np.concatenate([box[None], others]).astype(np.float64)
     low = np.minimum(corners[:, :2], corners[:, 2:])

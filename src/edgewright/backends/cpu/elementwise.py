@@ -68,12 +68,10 @@ def not_equal(w: Writer, op: binary.ElementWiseNotEqual, inputs: list[str], node
 
 @lowers(*LOGICAL)
 def logical(w: Writer, op: Op, inputs: list[str], node: Node) -> str:
-    """The engine has it for truth values; numbers are true where they are not zero."""
-    dtype = w.type(node.outputs[0]).dtype
-    found = w.node(
-        LOGICAL[type(op)], *(_write_truth(w, *pair) for pair in zip(inputs, node.inputs, strict=True))
-    )
-    return found if dtype == DType.BOOL_8 else w.node("Cast", found, to=ENGINE_CODES[dtype])
+    """The engine has it for truth values."""
+    if w.type(node.outputs[0]).dtype != DType.BOOL_8:
+        raise NotOnEngine
+    return w.node(LOGICAL[type(op)], *inputs)
 
 
 @lowers(binary.ElementWiseSelect)
