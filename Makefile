@@ -8,12 +8,12 @@ JOBS ?= 2
 NATIVE = test "$$(uname -sm)" = "Linux x86_64" && getconf GNU_LIBC_VERSION >/dev/null 2>&1 \
 	&& $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[native]'
 # torch is 200 MB and a minute; Playwright drives the Chromium that the system has (Debian: chromium).
-EXTRAS = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch,browser,openvino,cluster]'
+EXTRAS = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch,browser,openvino,cluster,site]'
 PYTEST = $(PY) -m pytest -n $(JOBS)
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet lint api docs format clean
+.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet lint api docs site test-pythons test-lowest release-check format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -104,6 +104,27 @@ api: $(READY)
 
 docs: $(READY)
 	$(PY) docs/generate.py
+
+# The website, searchable, without a network; fails where a link leads nowhere.
+site: $(READY)
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[site]'
+	$(PY) docs/site.py $(ARGS)
+
+RELEASE = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
+# The fast tests on every Python that this machine has, each in an environment of its own.
+test-pythons: $(READY)
+	$(RELEASE)
+	$(PY) checks/environments.py --pythons 3.11 3.12 3.13 3.14
+
+# The fast tests with the lowest versions that pyproject.toml allows.
+test-lowest: $(READY)
+	$(RELEASE)
+	$(PY) checks/environments.py --lowest
+
+# The release checklist: build, metadata, contents, clean installs, README's commands.
+release-check: $(READY)
+	$(RELEASE)
+	$(PY) checks/release.py
 
 format: $(READY)
 	$(PY) -m ruff check --fix $(CODE)

@@ -29,6 +29,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     device: str = "auto",
     text: Path | str | None = None,
     max_increase: float | None = None,
+    resume: bool = False,
     output: Path | str | None = None,
 ) -> LanguageModelFile:
     """Quantizes a Hugging Face checkpoint and writes it in the format of a runtime.
@@ -46,6 +47,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         device: what computes: auto, cpu or gpu.
         text: run through the file in its own runtime, beside the checkpoint; None: nothing is run.
         max_increase: of perplexity in percent; more is an error.
+        resume: take the layers that an earlier run of the same kind has finished.
         output: the file or folder.
     """
     plan = Recipe(precision, block=block, is_symmetric=not asym, keep=dict(keep or {}), device=device)
@@ -56,6 +58,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         calibration=calib,
         output=output,
         text=text,
+        resume=resume,
     )
     check_increase(made, max_increase)
     return made

@@ -21,7 +21,8 @@ class LanguageModelFolder(OptionGroup):
     title = "Model"
 
     checkpoint: str = opt(
-        "CHECKPOINT", help="a Hugging Face folder: config.json, .safetensors and the tokenizer's files"
+        "CHECKPOINT",
+        help="a Hugging Face folder: config.json, .safetensors and the tokenizer's files; or a GGUF file",
     )
 
 
@@ -83,6 +84,10 @@ class LanguageModelOptions(OptionGroup):
         type=make_range_parser("a number of percent, 0 or more", 0.0),
         metavar="PERCENT",
         help="of perplexity; 5 for int4, 0.5 for int8, 0.1 for floats where nothing is said",
+    )
+    resume: bool = opt(
+        help="take the layers that an earlier run of the same command has finished; runs with a text keep "
+        "them until all is written, others where this is given"
     )
     output_path: str | None = opt(
         also="-o", metavar="PATH", help="the file or folder to write; named after the checkpoint otherwise"

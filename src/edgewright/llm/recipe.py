@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.words import did_you_mean
@@ -40,6 +41,8 @@ class Recipe:
     is_mix: bool = False
     # What computes: a GPU where there is one, or numpy.
     device: str = AUTO
+    # Where finished layers are kept until all is written; None: nowhere.
+    state: Path | None = None
 
     def __post_init__(self) -> None:
         """Checks the words."""

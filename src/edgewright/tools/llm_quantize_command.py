@@ -36,6 +36,7 @@ def run(
         calibration=options.calib,
         output=options.output_path,
         text=options.text if options.verify else None,
+        resume=options.resume,
     )
     tell(report, made, make_page)
     check_increase(made, options.max_increase)

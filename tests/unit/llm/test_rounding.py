@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from edgewright.core.errors import UnsupportedFeature
+from edgewright.llm.rounding import scales
 from edgewright.llm.rounding.codes import Grid
 from edgewright.llm.rounding.gptq import Compensation
 from edgewright.llm.rounding.scales import quantize_to_nearest, quantize_with_search
+from tests.optional import NEEDS_TORCH
 
 
 @pytest.fixture
@@ -70,3 +72,19 @@ def test_zeros_stay_zeros_and_odd_blocks_are_refused(moments):
         assert not codes.decode().any()
     with pytest.raises(UnsupportedFeature, match="blocks of 48"):
         quantize_to_nearest(zeros, Grid(4, 48))
+
+
+@pytest.mark.parametrize("is_symmetric", [True, False])
+@pytest.mark.parametrize(
+    "at_once", [pytest.param(0, marks=NEEDS_TORCH), pytest.param(1 << 22, marks=NEEDS_TORCH)]
+)
+def test_torch_finds_the_scales_that_numpy_finds(weights, is_symmetric, at_once, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(scales, "AT_ONCE", at_once)
+    weights[3] = 0
+    grid = Grid(4, 32, is_symmetric)
+    first = quantize_with_search(weights, grid)
+    second = quantize_with_search(torch.from_numpy(weights), grid)
+    assert np.array_equal(first.scales, np.asarray(second.scales))
+    assert np.array_equal(first.codes, np.asarray(second.codes))
