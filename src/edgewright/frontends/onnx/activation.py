@@ -12,7 +12,7 @@ from edgewright.ops.elementwise import Unary
 from edgewright.ops.elementwise_generic import ElementWiseNeuron, NeuronOperation
 from edgewright.ops.elementwise_unary import ElementWiseAbs
 
-# Above it softplus is its argument in single precision, so the threshold changes nothing: QNN's default, -1, is none.
+# Above it softplus is its argument in single precision: it changes nothing. QNN's default of -1 means none.
 SOFTPLUS_THRESHOLD = 20.0
 SINGLE = 32
 
