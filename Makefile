@@ -13,7 +13,7 @@ PYTEST = $(PY) -m pytest -n $(JOBS)
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet lint api docs site test-pythons test-lowest release-check format clean
+.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet bench-llm lint api docs site test-pythons test-lowest release-check format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -83,6 +83,15 @@ bench-unseen: $(READY)
 # Whether AIMET (AIMET_ENV_PYTHON, or this environment) loads our encodings, strictly.
 bench-aimet: $(READY)
 	$(PY) -m benchmarks.aimet_encodings $(ARGS)
+
+# The tools of the chapter on Phi and ours, in an environment of their own (2 GB; llama.cpp is compiled: ten minutes).
+# ARGS="--model FOLDER --calib IDS.npy --text IDS.npy --other BOOK.txt --large FOLDER"; writes docs/llm.md.
+bench-llm: $(READY)
+	test -x .venv-peers-llm/bin/python || $(PYTHON) -m venv .venv-peers-llm
+	.venv-peers-llm/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/llm_peers.txt -e .
+	.venv-peers-llm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r benchmarks/llm_peers_alone.txt
+	.venv-peers-llm/bin/python -m pytest -q -p no:cacheprovider tests/unit/llm/test_own_runtimes.py
+	.venv-peers-llm/bin/python -m benchmarks.llm $(ARGS)
 
 lint: $(READY)
 	$(PY) -m ruff check $(CODE)

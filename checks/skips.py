@@ -29,6 +29,7 @@ KNOWN = (
     r"s3fs and moto\[server\] are not installed",
     r"could not import '(keras|transformers|sacrebleu|scipy\S*|sentencepiece|tokenizers)'",
     r"the libraries refuse it",
+    r"a runtime of language models is not installed",
 )
 LIMIT = 10
 
