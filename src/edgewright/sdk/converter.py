@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from edgewright.analyse.architecture.check import check_architecture
-from edgewright.config.converter import ArchChecker, CustomIo, GraphChanges, OpPackage, Output, Source
+from edgewright.config.converter import (
+    ArchChecker,
+    CustomIo,
+    GraphChanges,
+    OpPackage,
+    Output,
+    Source,
+    Target,
+)
 from edgewright.config.io_config import IoConfig
 from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
@@ -45,6 +53,7 @@ from edgewright.sdk.architecture_checker import write_table
 from edgewright.sdk.conversion import Conversion, read_copyright, record_conversion
 from edgewright.sdk.converter_quantizer import quantize_converted
 from edgewright.sdk.custom_io import describe_io, find_full_names, list_pinned_encodings, retype_quantized
+from edgewright.sdk.device_notes import describe_device_gaps
 from edgewright.sdk.encoding_listing import add_listing
 from edgewright.sdk.io_config import list_unknown_inputs, raise_all
 from edgewright.sdk.io_templates import describe_custom_io, write_template
@@ -70,6 +79,7 @@ class ConverterOptions:
     pytorch: PytorchOnly = field(default_factory=PytorchOnly)
     tensorflow: TensorflowOnly = field(default_factory=TensorflowOnly)
     architecture: ArchChecker = field(default_factory=ArchChecker)
+    target: Target = field(default_factory=Target)
     # Inputs that become constants.
     input_values: tuple[tuple[str, tuple[float, ...]], ...] = ()
     # Whether states of recurrent layers become inputs and outputs.
@@ -146,6 +156,7 @@ def write_conversion(
         *_list_idle(options),
         *_list_changes(record.contract),
         *findings,
+        *describe_device_gaps(graph, options.target.target_device),
     )
     return replace(record, notes=notes, quantization=quantization)
 
@@ -178,14 +189,20 @@ def make_input_spec(options: ConverterOptions) -> InputSpec:
 
 
 def _make_request(options: ConverterOptions, io: IoConfig) -> ConversionRequest:
-    left_out: tuple[str, ...] = ("fold_batchnorm",) if options.changes.disable_batchnorm_folding else ()
+    left_out: tuple[str, ...] = ()
+    if options.changes.disable_batchnorm_folding:
+        # Many frameworks write batch norms as products and sums.
+        left_out = ("fold_batchnorm", "fold_channels")
+    if options.target.optimization_level == "medium":
+        left_out = ("fold_batchnorm", "fold_biases", "fold_channels")
     left_out += ("drop_dead_code",) if options.changes.keep_disconnected_nodes else ()
     quantizer, output = options.quantizer, options.output
     # Rewrites could take away what an encodings file or a package names (guide 10562).
     is_named = quantizer.quantization_overrides or options.package.op_package_config
+    is_low = options.onnx.no_simplification or options.target.optimization_level == "low"
     return ConversionRequest(
         options.source.input_network,
-        rewrites=Rewrites(not (options.onnx.no_simplification or is_named), left_out),
+        rewrites=Rewrites(not (is_low or is_named), left_out),
         layouts=IoLayouts.SPATIAL_FIRST,
         io=io,
         kept_layouts=options.preserve.layouts(),

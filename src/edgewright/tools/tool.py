@@ -38,10 +38,12 @@ class Tool:
     run: Callable[..., int | None]
     examples: tuple[tuple[str, str], ...] = ()
     rules: tuple[Rule, ...] = ()
+    # Brings other spellings of the command line into the one that the options have.
+    adapt_words: Callable[[Sequence[str]], list[str]] = list
 
     def main(self, argv: Sequence[str] | None = None) -> int:
         """Run the command line and return the exit code."""
-        words = list(sys.argv[1:] if argv is None else argv)
+        words = self.adapt_words(sys.argv[1:] if argv is None else argv)
         is_json = "--json" in words and Report in self.groups
         return run_guarded(lambda: self._answer(words), is_json=is_json)
 
