@@ -112,8 +112,8 @@ def _smooth(
     checkpoint: Checkpoint, recipe: Recipe, number: int, weights: Weights, moments: dict[str, Array]
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Of matrices in few bits; the others lose nothing."""
-    found = {name: recipe.find_grid(name_layer_tensor(number, name)) for name in moments}
-    grids = {name: grid for name, grid in found.items() if grid is not None and grid.bits <= 4}
+    all_grids = {name: recipe.find_grid(name_layer_tensor(number, name)) for name in moments}
+    grids = {name: grid for name, grid in all_grids.items() if grid is not None and grid.bits <= 4}
     return smooth_layer(checkpoint.spec, weights, moments, grids)
 
 
