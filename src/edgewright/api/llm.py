@@ -13,6 +13,7 @@ from edgewright.llm.quantize_model import (
     quantize_language_model,
 )
 from edgewright.llm.recipe import Recipe
+from edgewright.reports.llm_report import write_report
 
 
 def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
@@ -24,6 +25,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     recipe: str | None = None,
     block: int = 32,
     asym: bool = False,
+    activations: str | None = None,
     calib: Path | str | None = None,
     keep: Mapping[str, str] | None = None,
     awq: bool = False,
@@ -31,6 +33,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     device: str = "auto",
     text: Path | str | None = None,
     max_increase: float | None = None,
+    report: Path | str | None = None,
     resume: bool = False,
     output: Path | str | None = None,
 ) -> LanguageModelFile:
@@ -44,6 +47,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         recipe: fast, balanced or best; best with `calib` and fast without where nothing is said.
         block: weights that share a scale.
         asym: codes with a zero point in place of symmetric ones.
+        activations: int8 or float, what products of ONNX and OpenVINO files round their inputs to.
         calib: a text that calibrates 4 bits, or a .npy file of its tokens.
         keep: another precision for matrices whose names contain a word.
         awq: give inputs that are large finer weights where that leaves less error; needs `calib`.
@@ -51,6 +55,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         device: what computes: auto, cpu or gpu.
         text: run through the file in its own runtime, beside the checkpoint; None: nothing is run.
         max_increase: of perplexity in percent; more is an error.
+        report: a folder for llm_report.html and llm_report.json; files of the same checkpoint share them.
         resume: take the layers that an earlier run of the same kind has finished.
         output: the file or folder.
     """
@@ -62,6 +67,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         is_smoothed=awq,
         mixed=mixed,
         device=device,
+        activations=activations or "",
     )
     made = quantize_language_model(
         checkpoint,
@@ -72,6 +78,8 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         text=text,
         resume=resume,
     )
+    if report is not None:
+        write_report(Path(report), checkpoint, made)
     check_increase(made, max_increase)
     return made
 

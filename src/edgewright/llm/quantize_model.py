@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from edgewright.core.errors import AccuracyGate, UsageError, Where, shown
+from edgewright.core.errors import AccuracyGate, UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.files import remove_parts
 from edgewright.core.numbers import Array
 from edgewright.llm.calibration import read_calibration_texts
@@ -16,7 +16,7 @@ from edgewright.llm.evaluate_file import LIMITS, TextScore, evaluate_file
 from edgewright.llm.layer_state import name_state_folder, remove_layer_state
 from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.matrix_errors import MatrixError, collect_matrix_errors
-from edgewright.llm.recipe import BALANCED, BEST, FAST, Recipe
+from edgewright.llm.recipe import BALANCED, BEST, BITS, FAST, FLOAT_ACTIVATIONS, INT8_ACTIVATIONS, Recipe
 from edgewright.llm.sensitivity import widen_sensitive
 from edgewright.llm.writers.gguf_types import apply_gguf_type, settle_types
 
@@ -75,6 +75,7 @@ def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own
     if format not in FORMATS:
         raise UsageError(f"format '{shown(format)}' is unknown, expected one of: {', '.join(FORMATS)}")
     checkpoint, recipe = Checkpoint(folder), recipe or Recipe()
+    _check_activations(format, recipe)
     texts = read_calibration_texts(checkpoint, Path(calibration)) if calibration else []
     path = Path(output) if output else _name_file(checkpoint, recipe, format)
     _keep_source(checkpoint, path)
@@ -143,6 +144,23 @@ def choose_recipe(
             f"recipe '{name}' needs a text that calibrates", do="add --calib TEXT, or choose --recipe fast"
         )
     return replace(recipe, name=name or (BEST if has_text and needs_text else FAST))
+
+
+def _check_activations(kind: str, recipe: Recipe) -> None:
+    """Whether the format's runtime does with activations what was asked for."""
+    if kind == "gguf" and recipe.activations == FLOAT_ACTIVATIONS:
+        raise UnsupportedFeature(
+            "llama.cpp rounds activations to 8 bits by itself where weights are quantized",
+            do="leave out --activations, or choose --precision fp16",
+        )
+    if recipe.activations != INT8_ACTIVATIONS:
+        return
+    if kind in {"mlx", "safetensors"}:
+        raise UnsupportedFeature(
+            f"the runtime of {kind} has no products with 8-bit activations", do="choose --to onnx or openvino"
+        )
+    if BITS[recipe.width] is None:
+        raise UsageError(f"8-bit activations need weights in int4 or int8, --precision is {recipe.precision}")
 
 
 def _name_file(checkpoint: Checkpoint, recipe: Recipe, kind: str) -> Path:

@@ -1,6 +1,7 @@
 """A language model as one GGUF file, as llama.cpp reads it."""
 
 import logging
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 ARCHITECTURES = {"phi3": "phi3", "llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3"}
 OUTER = {name: own for own, name in gguf_model.OUTER.items()}
 INNER = {name: own for own, name in gguf_model.INNER.items()} | {"mlp.gate_up_proj": "ffn_up"}
+# What llama.cpp looks for in a model of such a name.
+PHI_WORDS = frozenset({"<unk>", "<s>", "</s>", "<|endoftext|>"})
 FILE_TYPES = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q4_K": 14, "Q4_K_M": 15, "Q6_K": 18}
 
 
@@ -34,7 +37,11 @@ def write_gguf(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Sequen
     check_target(path)
     vocabulary = read_vocabulary(checkpoint.folder, checkpoint.spec.vocabulary)
     writer = _GgufModel(checkpoint, settle_types(checkpoint, recipe))
-    values = {**_describe_model(checkpoint, writer.file_type), **_describe_vocabulary(vocabulary)}
+    values = {
+        "general.name": choose_model_name(checkpoint.source.resolve().name.removesuffix(".gguf"), vocabulary),
+        **_describe_model(checkpoint, writer.file_type),
+        **_describe_vocabulary(vocabulary),
+    }
     write_whole(path, iterate_file(values, writer.list_tensors(), writer.iterate_contents(texts)))
 
 
@@ -124,7 +131,6 @@ def _describe_model(checkpoint: Checkpoint, file_type: int) -> dict[str, Value]:
     name = ARCHITECTURES[spec.architecture]
     values: dict[str, Value] = {
         "general.architecture": name,
-        "general.name": checkpoint.source.resolve().name.removesuffix(".gguf"),
         "general.file_type": file_type,
         "general.quantization_version": 2,
         f"{name}.context_length": spec.context,
@@ -148,6 +154,14 @@ def _describe_model(checkpoint: Checkpoint, file_type: int) -> dict[str, Value]:
         values[f"{name}.rope.scaling.type"] = "linear"
         values[f"{name}.rope.scaling.factor"] = rope.linear_factor
     return values
+
+
+def choose_model_name(name: str, vocabulary: Vocabulary) -> str:
+    """Blanks behind special tokens are lost in llama.cpp where a model's name has phi-3 in it, only there."""
+    is_phi = re.search("phi-?3", name, re.IGNORECASE) is not None
+    if vocabulary.strips_blanks and PHI_WORDS.issubset(vocabulary.tokens):
+        return name if is_phi else f"phi-3 {name}"
+    return re.sub("phi-?3", "phi 3", name, flags=re.IGNORECASE) if is_phi else name
 
 
 def _describe_vocabulary(vocabulary: Vocabulary) -> dict[str, Value]:
