@@ -40,6 +40,8 @@ from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
 
 log = logging.getLogger(__name__)
 
+# Samples that are not as in training.
+SCALE = "scale"
 # Samples whose scale is looked at.
 SCALE_SAMPLES = 8
 # Pixels that were normalised reach no farther.
@@ -177,7 +179,7 @@ def _check_scale(graph: Graph, samples: BuildSamples) -> list[Finding]:
     """Samples that the first layers show to be scaled otherwise than in training."""
     few = samples.calibration.select(SCALE_SAMPLES)
     do = "prepare samples as in training: --scale, --mean and --std do so for images and arrays"
-    return [Finding("warning", "scale", what, do=do) for what in find_wrong_scale(graph, few)]
+    return [Finding("warning", SCALE, what, do=do) for what in find_wrong_scale(graph, few)]
 
 
 def _describe_pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:
