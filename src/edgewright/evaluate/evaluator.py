@@ -24,7 +24,7 @@ from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.measure import ANY, Answer, Measure
 from edgewright.evaluate.metrics.values import subtract_safely
 from edgewright.evaluate.output_kinds import find_class_axis, find_value_width
-from edgewright.evaluate.output_parts import OutputParts, ValueRanges, find_parts
+from edgewright.evaluate.output_parts import ONE_PART, OutputParts, ValueRanges, find_parts
 from edgewright.evaluate.records import Accuracy, Loss, Metric
 from edgewright.evaluate.runners import EvaluatedSample, Run, run_in_turn
 from edgewright.evaluate.verdict import describe_low_score, describe_poor_float_model
@@ -189,7 +189,7 @@ class Evaluator:
         """All outputs of a sample."""
         results = {name: np.asarray(array) for name, array in outputs.items()}
         nothing = np.zeros(0)
-        known = (sample.label, -1, None, sample.inputs, sample.references, results)
+        known = (sample.label, -1, ONE_PART, sample.inputs, sample.references, results)
         answer = Answer(nothing, nothing, *known)
         return {name: self._score(name, answer) for name in self._graph.outputs}
 

@@ -63,7 +63,7 @@ def describe_low_score(metric: str, accuracy: Accuracy, lowest: float, *, has_la
     if has_labels and (accuracy.high is None or accuracy.high < lowest):
         return (
             f"the float model itself reaches only {score:.1f} % of {metric} on {accuracy.samples} samples, "
-            f"{lowest:g} % or more are usual: what is lost says little before samples and labels fit the model"
+            f"{lowest:g} % or more are usual: losses say little before samples and labels fit the model"
         )
     return ""
 
