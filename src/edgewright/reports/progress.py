@@ -123,10 +123,9 @@ class NotebookLine:
         """The titles from the outermost on, a bar of the innermost that counts, and the time."""
         first = self._works[0]
         counted = next((work for work in reversed(self._works) if work.total), None)
-        bar = (
-            "" if counted is None else f' <progress value="{counted.done}" max="{counted.total}"></progress>'
-        )
-        share = "" if counted is None else f" {_share(counted)}"
+        bar = ""
+        if counted is not None:
+            bar = f' <progress value="{counted.done}" max="{counted.total}"></progress> {_share(counted)}'
         titles = " &gt; ".join(html.escape(shown(work.title)) for work in self._works)
         rests = (work.seconds_left for work in self._works)
         rest = next((seconds for seconds in rests if seconds is not None), 0.0)
