@@ -9,7 +9,7 @@ from edgewright.llm.generate import TextGenerator
 from edgewright.llm.quantize_model import (
     LanguageModelFile,
     check_increase,
-    choose_recipe_name,
+    choose_recipe,
     quantize_language_model,
 )
 from edgewright.llm.recipe import Recipe
@@ -20,11 +20,13 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     *,
     to: str = "gguf",
     precision: str = "int4",
+    gguf_type: str | None = None,
     recipe: str | None = None,
     block: int = 32,
     asym: bool = False,
     calib: Path | str | None = None,
     keep: Mapping[str, str] | None = None,
+    device: str = "auto",
     text: Path | str | None = None,
     max_increase: float | None = None,
     output: Path | str | None = None,
@@ -35,20 +37,22 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         checkpoint: a folder with config.json, .safetensors and the tokenizer's files.
         to: gguf, onnx, openvino, mlx or safetensors.
         precision: int4, int8, fp16 or fp32.
+        gguf_type: the type of a GGUF file by its name, q4_k_m for example, in place of precision and asym.
         recipe: fast, balanced or best; best with `calib` and fast without where nothing is said.
         block: weights that share a scale.
         asym: codes with a zero point in place of symmetric ones.
         calib: a text that calibrates 4 bits, or a .npy file of its tokens.
         keep: another precision for matrices whose names contain a word.
+        device: what computes: auto, cpu or gpu.
         text: run through the file in its own runtime, beside the checkpoint; None: nothing is run.
         max_increase: of perplexity in percent; more is an error.
         output: the file or folder.
     """
-    name = choose_recipe_name(recipe, precision, has_text=calib is not None)
+    plan = Recipe(precision, block=block, is_symmetric=not asym, keep=dict(keep or {}), device=device)
     made = quantize_language_model(
         checkpoint,
         to,
-        recipe=Recipe(precision, name, block, not asym, dict(keep or {})),
+        recipe=choose_recipe(plan, recipe, has_text=calib is not None, gguf_type=gguf_type),
         calibration=calib,
         output=output,
         text=text,

@@ -53,7 +53,6 @@ from edgewright.build.measured_advice import (
     list_untried_precisions,
 )
 from edgewright.build.open_model import OpenedModel, open_model
-from edgewright.build.plain import to_json
 from edgewright.build.plan import SampleCounts
 from edgewright.build.preflight import SCALE, PreflightResult, as_finding, run_preflight, sort_problems
 from edgewright.build.records import RECORD, REPORT, BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
@@ -80,6 +79,7 @@ from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
 from edgewright.core.folder_lock import FolderHeld, hold_folder, is_folder_held
+from edgewright.core.plain import to_json
 from edgewright.data.copies import leave_out_copies
 from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
 from edgewright.evaluate.evaluator import Evaluator

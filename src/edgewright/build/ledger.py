@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from edgewright.build.open_model import list_model_files
-from edgewright.build.plain import from_plain, to_json, to_plain
 from edgewright.build.records import Stage
 from edgewright.build.request import BuildRequest
 from edgewright.core.errors import UsageError
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
+from edgewright.core.plain import from_plain, to_json, to_plain
 from edgewright.core.version import VERSION
 from edgewright.data.open_samples import Data
 from edgewright.evaluate.metrics.own_function import read_own_source

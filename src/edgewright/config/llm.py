@@ -41,6 +41,11 @@ class LanguageModelOptions(OptionGroup):
     precision: str = opt(
         choices=("int4", "int8", "fp16", "fp32"), default="int4", help="the precision of the weights"
     )
+    gguf_type: str | None = opt(
+        also="--gguf-type",
+        choices=("q4_0", "q4_1", "q4_k_s", "q4_k_m", "q6_k", "q8_0", "f16", "f32"),
+        help="the type of a GGUF file by its name, in place of --precision and --asym",
+    )
     recipe: str | None = opt(
         choices=("fast", "balanced", "best"),
         help="fast: scales searched; balanced: errors made up for on a text (GPTQ); best: chosen anew in "
@@ -55,6 +60,11 @@ class LanguageModelOptions(OptionGroup):
     asym: bool = opt(help="codes with a zero point in place of symmetric ones")
     calib: str | None = opt(
         metavar="TEXT", help="a text that calibrates 4 bits, or a .npy file of its tokens; 50,000 words do"
+    )
+    device: str = opt(
+        choices=("auto", "cpu", "gpu"),
+        default="auto",
+        help="what computes: a GPU where torch has one, or numpy; codes differ in less than 1 of 100",
     )
     keep: tuple[tuple[str, str], ...] = opt(
         type=_parse_kept,

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgewright.core.errors import AccuracyGate, UsageError, Where, shown
@@ -11,7 +11,9 @@ from edgewright.core.numbers import Array
 from edgewright.llm.calibration import read_calibration_texts
 from edgewright.llm.evaluate_file import LIMITS, TextScore, evaluate_file
 from edgewright.llm.load.checkpoint import Checkpoint
-from edgewright.llm.recipe import BALANCED, BEST, BITS, FAST, Recipe
+from edgewright.llm.matrix_errors import MatrixError, collect_matrix_errors
+from edgewright.llm.recipe import BALANCED, BEST, FAST, Recipe
+from edgewright.llm.writers.gguf_types import apply_gguf_type
 
 Writer = Callable[[Checkpoint, Recipe, Path, Sequence[Array]], None]
 # GGUF is one file, all others are folders.
@@ -35,6 +37,7 @@ class LanguageModelFile:
     seconds: float
     # What its runtime made of a text, where that was asked for.
     score: TextScore | None = None
+    matrices: tuple[MatrixError, ...] = ()
 
 
 def quantize_language_model(
@@ -63,13 +66,14 @@ def quantize_language_model(
     texts = read_calibration_texts(checkpoint, Path(calibration)) if calibration else []
     path = Path(output) if output else _name_file(checkpoint, recipe, format)
     _keep_source(checkpoint, path)
-    _find_writer(format)(checkpoint, recipe, path, texts)
+    with collect_matrix_errors() as errors:
+        _find_writer(format)(checkpoint, recipe, path, texts)
     sizes = [math.prod(tensor.shape) for tensor in checkpoint.tensors.values()]
     widths = [tensor.dtype.itemsize for tensor in checkpoint.tensors.values()]
     return LanguageModelFile(
         path=str(path),
         format=format,
-        precision=recipe.precision,
+        precision=recipe.width,
         recipe=recipe.name,
         source_bytes=sum(size * width for size, width in zip(sizes, widths, strict=True)),
         file_bytes=_measure_size(path),
@@ -77,6 +81,7 @@ def quantize_language_model(
         tokens=sum(map(len, texts)),
         seconds=time.monotonic() - start,
         score=None if text is None else evaluate_file(path, text, against=checkpoint.folder),
+        matrices=errors.list_errors(),
     )
 
 
@@ -104,16 +109,25 @@ def check_increase(made: LanguageModelFile, limit: float | None) -> None:
     )
 
 
-def choose_recipe_name(name: str | None, precision: str, *, has_text: bool) -> str:
-    """The best that a text allows; only 4 bits need one."""
-    needs_text = BITS[precision] == 4
-    if name is None:
-        return BEST if has_text and needs_text else FAST
+def choose_recipe(
+    recipe: Recipe, name: str | None, *, has_text: bool, gguf_type: str | None = None
+) -> Recipe:
+    """The recipe with the best effort that a text allows; only 4 bits need one.
+
+    Args:
+        recipe: precision and blocks.
+        name: fast, balanced or best; None: what fits.
+        has_text: whether a text calibrates.
+        gguf_type: the type of a GGUF file, which sets the precision.
+    """
+    if gguf_type is not None:
+        recipe = apply_gguf_type(recipe, gguf_type)
+    needs_text = recipe.width == "int4"
     if name in {BALANCED, BEST} and needs_text and not has_text:
         raise UsageError(
             f"recipe '{name}' needs a text that calibrates", do="add --calib TEXT, or choose --recipe fast"
         )
-    return name
+    return replace(recipe, name=name or (BEST if has_text and needs_text else FAST))
 
 
 def _name_file(checkpoint: Checkpoint, recipe: Recipe, kind: str) -> Path:

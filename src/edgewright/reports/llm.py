@@ -31,7 +31,9 @@ def make_page(made: LanguageModelFile) -> list[Block]:
 def make_score_page(score: TextScore) -> list[Block]:
     """Perplexity, and what it was before."""
     amount = f"{score.windows} pieces, {score.tokens} tokens"
-    speed = f"{score.tokens_per_second:.0f} tokens a second here"
+    speed = f"reads {score.tokens_per_second:.0f} tokens a second here"
+    if score.written_per_second is not None:
+        speed += f", writes {score.written_per_second:.0f}"
     blocks: list[Block] = [
         f"perplexity {score.perplexity:.4f} over {amount}, by {RUNTIMES[score.format]}, {speed}"
     ]

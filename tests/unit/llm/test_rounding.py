@@ -6,7 +6,6 @@ import pytest
 from edgewright.core.errors import UnsupportedFeature
 from edgewright.llm.rounding.codes import Grid
 from edgewright.llm.rounding.gptq import Compensation
-from edgewright.llm.rounding.refine import refine_codes
 from edgewright.llm.rounding.scales import quantize_to_nearest, quantize_with_search
 
 
@@ -52,7 +51,7 @@ def test_compensation_and_refinement_leave_less_error_in_the_products(weights, m
     compensation = Compensation(moments)
     searched = quantize_with_search(weights, Grid(4))
     compensated = compensation.quantize(weights, Grid(4))
-    refined = refine_codes(weights, compensated, compensation.moments)
+    refined = compensation.quantize(weights, Grid(4), turns=3)
     errors = [measure(weights, codes, moments) for codes in (searched, compensated, refined)]
     assert errors[1] < 0.6 * errors[0]
     assert errors[2] < errors[1]

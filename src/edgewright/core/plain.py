@@ -1,4 +1,4 @@
-"""Records as plain JSON values and back, for the state of a build and its report.json."""
+"""Records as plain JSON values and back, for what a job keeps and reports."""
 
 import dataclasses
 import json
