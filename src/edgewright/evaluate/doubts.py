@@ -34,7 +34,7 @@ class OutputFacts:
             self._first = values
         self._is_constant = self._is_constant and np.array_equal(values, self._first)
 
-    def describe(self, name: str, *, depends_on_inputs: bool) -> Iterator[str]:
+    def describe(self, name: str, *, is_computed: bool) -> Iterator[str]:
         """What the float model itself does not show."""
         model = f"the float model's output '{shown(name)}'"
         if self._broken:
@@ -42,7 +42,7 @@ class OutputFacts:
                 f"{model} has values that are no numbers, NaN or infinite, in {self._broken} of "
                 f"{self._samples} samples: what is lost there cannot be measured"
             )
-        elif self._is_constant and self._samples > 1 and depends_on_inputs:
+        elif self._is_constant and self._samples > 1 and is_computed:
             yield (
                 f"{model} is the same for all {self._samples} samples: how it follows its input is not shown"
             )
@@ -93,7 +93,7 @@ def is_finite(values: Array) -> bool:
     return values.dtype.kind != "f" or bool(np.isfinite(values).all())
 
 
-def depends_on_inputs(graph: Graph, name: str) -> bool:
+def is_computed_from_inputs(graph: Graph, name: str) -> bool:
     """Whether an output is computed from an input, and not from constants alone."""
     inputs, pending, known = frozenset(graph.inputs), [name], {name}
     while pending:

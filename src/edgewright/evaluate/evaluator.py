@@ -13,9 +13,9 @@ from edgewright.core.numbers import Array
 from edgewright.data.samples import LabelledSamples, SampleSelection
 from edgewright.evaluate.doubts import (
     OutputFacts,
-    depends_on_inputs,
     describe_answers,
     describe_broken_results,
+    is_computed_from_inputs,
     is_finite,
 )
 from edgewright.evaluate.input_energies import InputEnergies
@@ -236,10 +236,10 @@ class Evaluator:
         doubts: list[str] = []
         for name, items in measured.outputs.items():
             if name in self.metric.outputs:
-                is_computed = depends_on_inputs(self._graph, name)
-                doubts += self._facts[name].describe(name, depends_on_inputs=is_computed)
-                told = self._measures[name].describe_float_model([item.sums for item in first.outputs[name]])
-                doubts += [told] if told else []
+                is_computed = is_computed_from_inputs(self._graph, name)
+                doubts += self._facts[name].describe(name, is_computed=is_computed)
+                poor = self._measures[name].describe_float_model([item.sums for item in first.outputs[name]])
+                doubts += [poor] if poor else []
                 before = [item.classes for item in first.outputs[name]]
                 doubts += describe_answers(name, before, [item.classes for item in items])
             doubts += describe_broken_results(name, measured.backend, [item.is_finite for item in items])
