@@ -160,7 +160,7 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
     inputs = result.opened.inputs
     if inputs is None or any(not inputs.types[name].is_static for name in inputs.inputs):
         # The model, or its open shapes, must be fixed first; that the files exist is checked all the same.
-        _check_paths(request)
+        _check_paths(request, result)
         return
     samples = read_samples(inputs, request.data)
     firsts = [next(iter(part.select(1))) for part in (samples.calibration, samples.judging.selection)]
@@ -199,10 +199,11 @@ def _has_pixels(array: Array) -> bool:
     return is_whole and array.min(initial=0) >= 0 and bool(array.max(initial=0) > LARGEST_NORMALISED)
 
 
-def _check_paths(request: BuildRequest) -> None:
+def _check_paths(request: BuildRequest, result: PreflightResult) -> None:
     for path in (request.data.data, request.data.eval_data, request.data.labels):
         if isinstance(path, str | Path) and not Path(path).is_dir():
-            measure_file(path)
+            with _CollectProblems(result):
+                measure_file(path)
 
 
 def _check_model(request: BuildRequest, result: PreflightResult) -> None:
