@@ -13,6 +13,7 @@ from edgewright.llm.quantize_model import (
     quantize_language_model,
 )
 from edgewright.llm.recipe import Recipe
+from edgewright.reports.llm_report import write_report
 
 
 def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
@@ -24,11 +25,14 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     recipe: str | None = None,
     block: int = 32,
     asym: bool = False,
+    activations: str | None = None,
     calib: Path | str | None = None,
     keep: Mapping[str, str] | None = None,
     device: str = "auto",
     text: Path | str | None = None,
     max_increase: float | None = None,
+    report: Path | str | None = None,
+    resume: bool = False,
     output: Path | str | None = None,
 ) -> LanguageModelFile:
     """Quantizes a Hugging Face checkpoint and writes it in the format of a runtime.
@@ -41,14 +45,24 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         recipe: fast, balanced or best; best with `calib` and fast without where nothing is said.
         block: weights that share a scale.
         asym: codes with a zero point in place of symmetric ones.
+        activations: int8 or float, what products of ONNX and OpenVINO files round their inputs to.
         calib: a text that calibrates 4 bits, or a .npy file of its tokens.
         keep: another precision for matrices whose names contain a word.
         device: what computes: auto, cpu or gpu.
         text: run through the file in its own runtime, beside the checkpoint; None: nothing is run.
         max_increase: of perplexity in percent; more is an error.
+        report: a folder for llm_report.html and llm_report.json; files of the same checkpoint share them.
+        resume: take the layers that an earlier run of the same kind has finished.
         output: the file or folder.
     """
-    plan = Recipe(precision, block=block, is_symmetric=not asym, keep=dict(keep or {}), device=device)
+    plan = Recipe(
+        precision,
+        block=block,
+        is_symmetric=not asym,
+        keep=dict(keep or {}),
+        device=device,
+        activations=activations or "",
+    )
     made = quantize_language_model(
         checkpoint,
         to,
@@ -56,7 +70,10 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         calibration=calib,
         output=output,
         text=text,
+        resume=resume,
     )
+    if report is not None:
+        write_report(Path(report), checkpoint, made)
     check_increase(made, max_increase)
     return made
 

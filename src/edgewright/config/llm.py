@@ -21,7 +21,8 @@ class LanguageModelFolder(OptionGroup):
     title = "Model"
 
     checkpoint: str = opt(
-        "CHECKPOINT", help="a Hugging Face folder: config.json, .safetensors and the tokenizer's files"
+        "CHECKPOINT",
+        help="a Hugging Face folder: config.json, .safetensors and the tokenizer's files; or a GGUF file",
     )
 
 
@@ -58,6 +59,11 @@ class LanguageModelOptions(OptionGroup):
         help="weights that share a scale; GGUF has 32 only",
     )
     asym: bool = opt(help="codes with a zero point in place of symmetric ones")
+    activations: str | None = opt(
+        choices=("int8", "float"),
+        help="what products round their inputs to: int8 (with --precision int8: w8a8) or nothing; ONNX and "
+        "OpenVINO files say it to their runtimes, which round to int8 by themselves on most processors",
+    )
     calib: str | None = opt(
         metavar="TEXT", help="a text that calibrates 4 bits, or a .npy file of its tokens; 50,000 words do"
     )
@@ -83,6 +89,15 @@ class LanguageModelOptions(OptionGroup):
         type=make_range_parser("a number of percent, 0 or more", 0.0),
         metavar="PERCENT",
         help="of perplexity; 5 for int4, 0.5 for int8, 0.1 for floats where nothing is said",
+    )
+    report: str | None = opt(
+        metavar="FOLDER",
+        help="write llm_report.html and llm_report.json there; files of the same checkpoint share a report; "
+        "beside the output where --verify is given",
+    )
+    resume: bool = opt(
+        help="take the layers that an earlier run of the same command has finished; runs with a text keep "
+        "them until all is written, others where this is given"
     )
     output_path: str | None = opt(
         also="-o", metavar="PATH", help="the file or folder to write; named after the checkpoint otherwise"

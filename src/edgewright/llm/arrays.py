@@ -5,6 +5,7 @@ Tensors of torch travel as `Array`, too.
 """
 
 import sys
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ DEVICES: dict[str, str] = {
     TORCH: "torch on the processor",
 }
 # Where Linux shows GPUs of NVIDIA, AMD and Windows' guests: torch is not imported without, it takes long.
+# Of steps on a GPU: a model has a few shapes.
+MOST_RECORDINGS = 64
 GPU_FILES = ("/dev/nvidia0", "/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 
 
@@ -88,12 +91,53 @@ def fetch(array: Array) -> Array:
 
 def invert(values: Array) -> Array:
     """1 / values; 0 where they are 0."""
-    library = find_library(values)
-    is_zero = values == 0
-    inverse: Array = library.where(
-        is_zero, 0.0 * values, 1.0 / library.where(is_zero, 1.0 + 0.0 * values, values)
-    )
+    library, is_zero = find_library(values), values == 0
+    # A GPU spends its time on starting work, and does not warn of 1 / 0.
+    whole = library.where(is_zero, 1.0 + 0.0 * values, values) if isinstance(values, np.ndarray) else values
+    inverse: Array = library.where(is_zero, 0.0 * values, 1.0 / whole)
     return inverse
+
+
+def run_recorded(
+    function: Callable[..., tuple[Array, ...]], arrays: Sequence[Array], constants: tuple[int, ...]
+) -> tuple[Array, ...]:
+    """What a function of arrays and constants gives.
+
+    On a GPU its many small steps are recorded once and then replayed: starting each of them takes longer than
+    it runs. The function must compute on the arrays only, and always in the same steps.
+    """
+    if not getattr(arrays[0], "is_cuda", False):
+        return function(*arrays, *constants)
+    key = (function, constants, tuple((tuple(array.shape), array.dtype) for array in arrays))
+    if key not in _recordings:
+        if len(_recordings) >= MOST_RECORDINGS:
+            _recordings.clear()
+        _recordings[key] = _record(function, arrays, constants)
+    inputs, graph, outputs = _recordings[key]
+    for own, array in zip(inputs, arrays, strict=True):
+        own.copy_(array)
+    graph.replay()
+    return tuple(output.clone() for output in outputs)
+
+
+def _record(
+    function: Callable[..., tuple[Array, ...]], arrays: Sequence[Any], constants: tuple[int, ...]
+) -> Any:
+    cuda = sys.modules["torch"].cuda
+    inputs = [array.contiguous().clone() for array in arrays]
+    # Once before, on a stream of its own: what is set up by the first call cannot be recorded.
+    stream = cuda.Stream()
+    stream.wait_stream(cuda.current_stream())
+    with cuda.stream(stream):
+        function(*inputs, *constants)
+    cuda.current_stream().wait_stream(stream)
+    graph = cuda.CUDAGraph()
+    with cuda.graph(graph):
+        outputs = function(*inputs, *constants)
+    return inputs, graph, outputs
+
+
+_recordings: dict[Any, Any] = {}
 
 
 def _may_have_gpu() -> bool:

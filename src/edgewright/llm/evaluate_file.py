@@ -14,7 +14,7 @@ from edgewright.core.numbers import Array
 from edgewright.evaluate.statistics import NORMAL_95
 from edgewright.llm.forward import compute_losses, cut_windows, iterate_float_logits
 from edgewright.llm.load.checkpoint import Checkpoint
-from edgewright.llm.runtimes.decoder import FLOAT
+from edgewright.llm.runtimes.decoder import FLOAT, describe_runtime
 from edgewright.llm.runtimes.session import RuntimeSession
 from edgewright.llm.texts import read_tokens
 
@@ -46,6 +46,8 @@ class TextScore:
     tokens_per_second: float
     written_per_second: float | None = None
     text: str = ""
+    # The package that ran it, and its version.
+    runtime: str = ""
     # Of the checkpoint on the same tokens, where one was given.
     float_perplexity: float | None = None
     # In percent, with the 95 % interval of the difference on the same tokens.
@@ -84,7 +86,11 @@ def evaluate_file(
             raise UsageError(
                 f"the text has {len(tokens)} tokens, expected more than {window}", Where(file=str(text))
             )
-        score = replace(measure_windows(session, pieces, checkpoint), text=str(text))
+        score = replace(
+            measure_windows(session, pieces, checkpoint),
+            text=str(text),
+            runtime=describe_runtime(session.kind),
+        )
         return _time_decoding(session, tokens[:window], score)
 
 

@@ -34,7 +34,7 @@ def read_layer(checkpoint: Checkpoint, number: int) -> dict[str, Array]:
 
 def read_embeddings(checkpoint: Checkpoint, tokens: Array) -> Array:
     """The state of each token before the first layer."""
-    return np.asarray(checkpoint.find(EMBEDDING).read()[tokens]).astype(np.float32)
+    return checkpoint.find(EMBEDDING).pick_rows(tokens)
 
 
 def run_layer(spec: ModelSpec, weights: Weights, state: Array, watch: Watch | None = None) -> Array:

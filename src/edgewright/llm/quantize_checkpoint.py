@@ -8,6 +8,7 @@ from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.llm.arrays import Engine, fetch
 from edgewright.llm.forward import Weights, normalize, read_embeddings, read_layer, run_layer
+from edgewright.llm.layer_state import LayerState, open_layer_state
 from edgewright.llm.load.checkpoint import (
     EMBEDDING,
     FINAL_NORM,
@@ -16,6 +17,7 @@ from edgewright.llm.load.checkpoint import (
     list_layer_shapes,
     name_layer_tensor,
 )
+from edgewright.llm.load.gguf_model import GgufTensorView
 from edgewright.llm.load.safetensors_file import StoredTensor
 from edgewright.llm.matrix_errors import note_matrix_error
 from edgewright.llm.recipe import BEST, FAST, Recipe
@@ -53,9 +55,19 @@ def quantize_checkpoint(
     log.info("quantizing with %s", engine.name)
     states = [engine.take(read_embeddings(checkpoint, text)) for text in texts]
     yield _quantize_rows(checkpoint.find(EMBEDDING), EMBEDDING, recipe, None, engine)
+    state = open_layer_state(checkpoint, recipe, texts, engine.name)
+    finished = 0 if state is None else state.count_layers(len(texts))
     with announce_progress("quantizing layers", total=checkpoint.spec.layers) as step:
         for number in range(checkpoint.spec.layers):
-            states = yield from _quantize_layer(checkpoint, recipe, number, states, engine)
+            if state is None:
+                states = yield from _quantize_layer(checkpoint, recipe, number, states, engine)
+            elif number < finished:
+                yield from _take_kept_layer(checkpoint, recipe, number, state)
+                if number + 1 == finished and texts:
+                    states = [engine.take(array) for array in state.read_states(number, len(texts))]
+            else:
+                layer = _quantize_layer(checkpoint, recipe, number, states, engine)
+                states = yield from _keep_layer(layer, number, state)
             step()
     gain = checkpoint.read(FINAL_NORM)
     yield Quantized(FINAL_NORM, iter([gain]))
@@ -92,6 +104,34 @@ def _quantize_layer(
     return [run_layer(checkpoint.spec, weights, state) for state in states]
 
 
+def _take_kept_layer(
+    checkpoint: Checkpoint, recipe: Recipe, number: int, state: LayerState
+) -> Iterator[Quantized]:
+    """A layer that an earlier run has finished."""
+    shapes = list_layer_shapes(checkpoint.spec)
+    names = {name_layer_tensor(number, name): len(shape) for name, shape in shapes.items()}
+    grids = {name: recipe.find_grid(name) if rank == 2 else None for name, rank in names.items()}
+    for name, piece in state.read_layer(number, grids).items():
+        yield Quantized(name, iter([piece]))
+
+
+def _keep_layer(
+    layer: Generator[Quantized, None, list[Array]], number: int, state: LayerState
+) -> Generator[Quantized, None, list[Array]]:
+    """Passes a layer on, and keeps it."""
+    pieces: dict[str, Piece] = {}
+    states: list[Array] = []
+
+    def run() -> Iterator[Quantized]:
+        states.extend((yield from layer))
+
+    for tensor in run():
+        (pieces[tensor.name],) = tensor.pieces
+        yield Quantized(tensor.name, iter([pieces[tensor.name]]))
+    state.write_layer(number, pieces, [fetch(array) for array in states])
+    return states
+
+
 def _collect_moments(checkpoint: Checkpoint, weights: Weights, states: Sequence[Array]) -> dict[str, Array]:
     """The products of inputs of each matrix, summed over all tokens."""
     moments: dict[str, Array] = {}
@@ -114,7 +154,7 @@ def _choose_codes(name: str, weights: Array, grid: Grid, recipe: Recipe, moments
 
 
 def _quantize_rows(
-    stored: StoredTensor, name: str, recipe: Recipe, moments: Array | None, engine: Engine
+    stored: StoredTensor | GgufTensorView, name: str, recipe: Recipe, moments: Array | None, engine: Engine
 ) -> Quantized:
     """A tall matrix, some rows at a time."""
     rows = max(1, PIECE // stored.shape[1])

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.words import did_you_mean
@@ -17,6 +18,12 @@ RECIPES: dict[str, str] = {
     BEST: "as balanced, then codes and scales chosen anew in turns",
 }
 BITS: dict[str, int | None] = {"int4": 4, "int8": 8, "fp16": None, "fp32": None}
+AS_RUNTIME, INT8_ACTIVATIONS, FLOAT_ACTIVATIONS = "", "int8", "float"
+ACTIVATIONS: dict[str, str] = {
+    AS_RUNTIME: "as the runtime does by itself",
+    INT8_ACTIVATIONS: "rounded to 8 bits within each product",
+    FLOAT_ACTIVATIONS: "never rounded to whole numbers",
+}
 # Precisions that are grids of their own, whatever the block: those of GGUF, and that of QNN.
 OWN_GRIDS: dict[str, Grid] = {"q4_k": Q4_K, "q6_k": Q6_K, "lpbq": LPBQ}
 PRECISIONS = (*BITS, *OWN_GRIDS)
@@ -40,10 +47,15 @@ class Recipe:
     is_mix: bool = False
     # What computes: a GPU where there is one, or numpy.
     device: str = AUTO
+    # What products round their inputs to: int8, float, or as the runtime does by itself.
+    activations: str = AS_RUNTIME
+    # Where finished layers are kept until all is written; None: nowhere.
+    state: Path | None = None
 
     def __post_init__(self) -> None:
         """Checks the words."""
         _check_word("recipe", self.name, RECIPES)
+        _check_word("activations", self.activations, ACTIVATIONS)
         for precision in (self.precision, *self.keep.values()):
             _check_word("precision", precision, PRECISIONS)
 

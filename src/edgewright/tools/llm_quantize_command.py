@@ -12,10 +12,13 @@ def run(
     model: LanguageModelFolder, options: LanguageModelOptions, report: Report, _messages: Messages
 ) -> None:
     """Quantize, write and report."""
+    from pathlib import Path
+
     from edgewright.core.errors import UsageError
     from edgewright.llm.quantize_model import check_increase, choose_recipe, quantize_language_model
     from edgewright.llm.recipe import Recipe
     from edgewright.reports.llm import make_page
+    from edgewright.reports.llm_report import write_report
 
     if options.verify and options.text is None:
         raise UsageError("--verify needs a text that judges", do="add --text TEXT, another than --calib")
@@ -25,6 +28,7 @@ def run(
         is_symmetric=not options.asym,
         keep=dict(options.keep),
         device=options.device,
+        activations=options.activations or "",
     )
     recipe = choose_recipe(
         recipe, options.recipe, has_text=options.calib is not None, gguf_type=options.gguf_type
@@ -36,8 +40,11 @@ def run(
         calibration=options.calib,
         output=options.output_path,
         text=options.text if options.verify else None,
+        resume=options.resume,
     )
-    tell(report, made, make_page)
+    folder = options.report or (Path(made.path).parent if options.verify else None)
+    page = None if folder is None else write_report(Path(folder), model.checkpoint, made)
+    tell(report, made, lambda record: make_page(record, page))
     check_increase(made, options.max_increase)
 
 

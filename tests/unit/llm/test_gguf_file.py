@@ -1,5 +1,7 @@
 """GGUF files of small checkpoints, read by the package gguf."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -139,3 +141,27 @@ def test_what_needs_a_text_says_so():
     assert names == ["best", "fast"]
     with pytest.raises(UsageError, match="recipe 'bst' is unknown"):
         Recipe(name="bst")
+
+
+@pytest.mark.parametrize(
+    ("folder", "rstrip", "words", "name"),
+    [
+        ("Phi-3.5-mini", True, True, "Phi-3.5-mini"),
+        ("Phi-3.5-mini", False, True, "phi 3.5-mini"),
+        ("my-phi3", True, False, "my-phi 3"),
+        ("model", True, True, "phi-3 model"),
+        ("model", False, True, "model"),
+    ],
+)
+def test_the_name_tells_llama_cpp_whether_blanks_behind_special_tokens_are_lost(
+    tmp_path, folder, rstrip, words, name
+):
+    path = write_checkpoint(tmp_path / folder)
+    content = json.loads((path / "tokenizer.json").read_text())
+    content["added_tokens"][1]["rstrip"] = rstrip
+    if words:
+        content["model"]["vocab"]["<|endoftext|>"] = 20
+    (path / "tokenizer.json").write_text(json.dumps(content))
+    quantize_language_model(path, output=tmp_path / "x.gguf")
+    values = gguf.GGUFReader(tmp_path / "x.gguf").fields
+    assert values["general.name"].contents() == name

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from edgewright.core.numbers import Array
-from edgewright.llm.arrays import cast, fetch, find_library, invert
+from edgewright.llm.arrays import cast, find_library, invert, run_recorded
 from edgewright.llm.rounding.codes import Codes, Grid, join_codes
 from edgewright.llm.rounding.refine import refine_codes
 from edgewright.llm.rounding.rows import quantize_by_rows
@@ -33,7 +33,6 @@ class Compensation:
         diagonal = library.diagonal(self._factor)
         # What an error costs after all that later columns make up for.
         self._costs = 1 / (diagonal * diagonal)
-        self._diagonal: list[float] = fetch(diagonal).tolist()
 
     def quantize(self, weights: Array, grid: Grid, turns: int = 0) -> Codes:
         """Codes whose products with the inputs, not the weights themselves, are near to the float ones.
@@ -69,37 +68,46 @@ class Compensation:
         return join_codes(parts, axis=1)
 
     def _quantize_span(self, local: Array, errors: Array, places: range, start: int, grid: Grid) -> Codes:
-        """Columns whose scales are made of the same units."""
-        library = find_library(local)
+        """Columns whose scales are made of the same units; local and errors hold columns as rows."""
+        library, stop = find_library(local), start + len(local)
         block = grid.find_block(len(places))
         costs = self._costs[places.start : places.stop].reshape(-1, block)
         values = local[places.start - start : places.stop - start].T.reshape(local.shape[1], -1, block)
         units = choose_units(values, costs, grid) if grid.nesting is not None else None
-        codes, chosen = library.zeros_like(values), []
+        codes, chosen = [], []
         for number in range(len(costs)):
             first = places.start + number * block
-            now = local[first - start : first - start + block].T[:, None]
+            last, now = first + block, local[first - start : first - start + block]
             # For the columns as they are now, corrected for the errors of those before.
-            chosen.append(search_scales(now, costs[number : number + 1], grid, units))
-            self._round_columns(local, errors, codes[:, number], chosen[-1], (first, start), grid)
-        return pack_span(codes.reshape(len(values), -1), _stack_scales(chosen), units, grid)
+            chosen.append(search_scales(now.T[:, None], costs[number : number + 1], grid, units))
+            code, error = _round_block(now, self._factor[first:last, first:last], chosen[-1], grid)
+            codes.append(code.T)
+            errors[first - start : last - start] = error
+            local[last - start :] -= self._factor[first:last, last:stop].T @ error
+        return pack_span(library.concatenate(codes, axis=1), _stack_scales(chosen), units, grid)
 
-    def _round_columns(
-        self, local: Array, errors: Array, codes: Array, chosen: Scales, places: tuple[int, int], grid: Grid
-    ) -> None:
-        """One block, column by column; local and errors hold columns as rows."""
-        library, (first, start) = find_library(local), places
-        scales, inverse = chosen.scales[:, 0], invert(chosen.scales[:, 0])
-        zeros = 0.0 if chosen.zeros is None else chosen.zeros[:, 0]
-        stop = start + len(local)
-        for place in range(codes.shape[1]):
-            column = first + place
-            values = local[column - start]
-            code = library.clip(library.round(values * inverse + zeros), grid.lowest, grid.highest)
-            codes[:, place] = code
-            error = (values - (code - zeros) * scales) / self._diagonal[column]
-            errors[column - start] = error
-            local[column - start + 1 :] -= library.outer(self._factor[column, column + 1 : stop], error)
+
+def _round_block(values: Array, factor: Array, chosen: Scales, grid: Grid) -> tuple[Array, Array]:
+    """Codes and errors of a block, whose columns are rows here."""
+    scales = chosen.scales[:, 0]
+    zeros = 0.0 * scales if chosen.zeros is None else chosen.zeros[:, 0]
+    codes, errors = run_recorded(round_columns, (values, factor, scales, zeros), (grid.lowest, grid.highest))
+    return codes, errors
+
+
+def round_columns(
+    values: Array, factor: Array, scales: Array, zeros: Array, lowest: int, highest: int
+) -> tuple[Array, Array]:
+    """Column by column, each corrected for the errors of those before it."""
+    library, inverse = find_library(values), invert(scales)
+    work = values + 0.0
+    codes, errors = library.zeros_like(work), library.zeros_like(work)
+    for column in range(len(work)):
+        code = library.clip(library.round(work[column] * inverse + zeros), lowest, highest)
+        error = (work[column] - (code - zeros) * scales) / factor[column, column]
+        codes[column], errors[column] = code, error
+        work[column + 1 :] -= library.outer(factor[column, column + 1 :], error)
+    return codes, errors
 
 
 def damp_moments(moments: Array) -> Array:

@@ -1,7 +1,7 @@
 """Codes and scales made better in turns: each is chosen anew for what the others are."""
 
 from edgewright.core.numbers import Array
-from edgewright.llm.arrays import cast, fetch, find_library, invert
+from edgewright.llm.arrays import cast, find_library, invert, run_recorded
 from edgewright.llm.rounding.codes import Codes, Nested, choose_rows, pack_codes, round_to_half
 
 TURNS = 3
@@ -102,27 +102,36 @@ def _find_factors(parts: Array, targets: Array, moments: Array) -> Array:
 
 def _choose_codes_anew(weights: Array, codes: Codes, moments: Array) -> tuple[Codes, Array]:
     """Column by column: the best code of each while all others stay; and the error's slopes after it."""
-    library = find_library(weights)
+    library, grid = find_library(weights), codes.grid
     # Columns lie side by side in memory: each is taken by itself.
     values = codes.decode().T + 0.0
     slopes = ((weights - values.T) @ moments).T + 0.0
-    chosen = library.zeros_like(values)
-    inverse, scales = invert(codes.scales).T + 0.0, codes.scales.T + 0.0
-    zeros = None if codes.zeros is None else cast(codes.zeros, "float32").T + 0.0
-    size, diagonal = len(values) // len(scales), fetch(library.diagonal(moments)).tolist()
+    scales = codes.scales.T
+    zeros = 0.0 * scales if codes.zeros is None else cast(codes.zeros, "float32").T
+    size, parts = len(values) // len(scales), []
     for start in range(0, len(values), STRIDE):
         stop = min(start + STRIDE, len(values))
-        local, changes = slopes[start:stop], library.zeros_like(slopes[start:stop])
-        for column in range(start, stop):
-            block = column // size
-            zero = 0.0 if zeros is None else zeros[block]
-            best = values[column] + local[column - start] / diagonal[column]
-            code = library.clip(
-                library.round(best * inverse[block] + zero), codes.grid.lowest, codes.grid.highest
-            )
-            change = (code - zero) * scales[block] - values[column]
-            chosen[column], changes[column - start] = code, change
-            local -= library.outer(moments[start:stop, column], change)
+        blocks, here = [column // size for column in range(start, stop)], slice(start, stop)
+        arrays = (values[here], slopes[here], moments[here, here], scales[blocks], zeros[blocks])
+        chosen, changes, slopes[here] = run_recorded(choose_columns, arrays, (grid.lowest, grid.highest))
+        parts.append(chosen)
         for rest in (slice(0, start), slice(stop, None)):
-            slopes[rest] -= moments[rest, start:stop] @ changes
-    return pack_codes(chosen.T, codes.scales, codes.zeros, codes.grid, codes.nested), slopes.T
+            slopes[rest] -= moments[rest, here] @ changes
+    chosen = library.concatenate(parts, axis=0).T
+    return pack_codes(chosen, codes.scales, codes.zeros, grid, codes.nested), slopes.T
+
+
+def choose_columns(  # noqa: PLR0913, PLR0917 - recorded by position
+    values: Array, slopes: Array, moments: Array, scales: Array, zeros: Array, lowest: int, highest: int
+) -> tuple[Array, Array, Array]:
+    """Codes of some columns, each the best while all others stay, how values change, and the slopes then."""
+    library, inverse = find_library(values), invert(scales)
+    slopes = slopes + 0.0
+    codes, changes = library.zeros_like(values), library.zeros_like(values)
+    for column in range(len(values)):
+        zero = zeros[column]
+        best = values[column] + slopes[column] / moments[column, column]
+        code = library.clip(library.round(best * inverse[column] + zero), lowest, highest)
+        codes[column], changes[column] = code, (code - zero) * scales[column] - values[column]
+        slopes -= library.outer(moments[:, column], changes[column])
+    return codes, changes, slopes

@@ -12,7 +12,7 @@ from edgewright.llm.rounding.codes import Codes, join_codes
 # Weights that one thread works on at a time: what it needs stays in the cache.
 PIECE = 1 << 19
 # On a GPU, which is quick with much at once.
-TENSOR_PIECE = 1 << 25
+TENSOR_PIECE = 1 << 26
 
 
 def quantize_by_rows(weights: Array, quantize: Callable[[Array], Codes], piece: int = PIECE) -> Codes:

@@ -1,5 +1,6 @@
 """Scales of blocks: from the largest value, or searched so that the error that matters is least."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,8 @@ from edgewright.llm.rounding.rows import quantize_by_rows
 REACH, TRIES = 1.2, 25
 # Multiples of a unit that are tried around the one that is nearest to a searched scale.
 NEIGHBOURS = (-1, 0, 1)
+# Values for which a GPU takes all tries at once: 25 copies in single precision are 420 MB.
+AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -130,12 +133,29 @@ def _quantize_span(values: Array, grid: Grid, importance: Array) -> Codes:
 
 
 def _search_plain_scales(blocks: Array, importance: Array, grid: Grid) -> Scales:
+    candidates = _list_scales(blocks, grid, np.linspace(-REACH, REACH, TRIES))
+    if not isinstance(blocks, np.ndarray) and math.prod(blocks.shape) <= AT_ONCE:
+        return _try_at_once(list(candidates), blocks, importance, grid)
     best: tuple[Scales, Array] | None = None
-    for first in _list_scales(blocks, grid, np.linspace(-REACH, REACH, TRIES)):
+    for first in candidates:
         scales = _fit_scales(blocks, choose_codes(blocks, first, grid), first, importance)
         best = _keep_better(best, replace(first, scales=scales), blocks, importance, grid)
     assert best is not None
     return best[0]
+
+
+def _try_at_once(candidates: list[Scales], blocks: Array, importance: Array, grid: Grid) -> Scales:
+    """The same search for a GPU, which spends its time on starting work: all candidates in one array."""
+    library = find_library(blocks)
+    zeros = [candidate.zeros for candidate in candidates if candidate.zeros is not None]
+    stacked = library.stack(zeros) if zeros else None
+    first = Scales(library.stack([candidate.scales for candidate in candidates]), stacked)
+    scales = _fit_scales(blocks, choose_codes(blocks, first, grid), first, importance)
+    _, errors = _keep_better(None, replace(first, scales=scales), blocks, importance, grid)
+    # The first of equal ones, as the search one by one keeps it.
+    best = library.argmin(errors, 0)[None]
+    kept = None if stacked is None else library.take_along_dim(stacked, best, 0)[0]
+    return Scales(library.take_along_dim(scales, best, 0)[0], kept)
 
 
 def _search_steps(blocks: Array, importance: Array, grid: Grid, units: Units) -> Scales:

@@ -79,6 +79,11 @@ class RuntimeSession:
         """Tokens that end an answer, as the file says."""
         return self._call("list_ends") or []
 
+    def get_room(self) -> int | None:
+        """Tokens that the model was made for, as the file says."""
+        room: int | None = self._call("get_room")
+        return room
+
     def get_template(self) -> str:
         """How a chat is spelled, as the file says."""
         return self._call("get_template") or ""

@@ -76,6 +76,10 @@ class Host:
         """Tokens that end an answer."""
         return self._decoder.list_ends() if isinstance(self._decoder, OwnTokenizer) else None
 
+    def get_room(self) -> int | None:
+        """Tokens that the model was made for."""
+        return self._decoder.get_room() if isinstance(self._decoder, OwnTokenizer) else None
+
     def get_template(self) -> str | None:
         """How a chat is spelled."""
         return self._decoder.get_template() if isinstance(self._decoder, OwnTokenizer) else None

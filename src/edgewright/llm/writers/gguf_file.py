@@ -1,5 +1,7 @@
 """A language model as one GGUF file, as llama.cpp reads it."""
 
+import logging
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -8,7 +10,8 @@ import numpy as np
 from edgewright.core.errors import UnsupportedFeature
 from edgewright.core.files import check_target, write_whole
 from edgewright.core.numbers import Array
-from edgewright.llm.load.checkpoint import EMBEDDING, FINAL_NORM, HEAD, Checkpoint
+from edgewright.llm.load import gguf_model
+from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.load.spec import ModelSpec
 from edgewright.llm.load.vocabulary import Vocabulary, read_vocabulary
 from edgewright.llm.quantize_checkpoint import Quantized, list_tensor_names, quantize_checkpoint
@@ -19,25 +22,13 @@ from edgewright.llm.writers.gguf_blocks import F16, F32, BlockType, find_block_t
 from edgewright.llm.writers.gguf_format import GgufTensor, Value, iterate_file
 from edgewright.llm.writers.gguf_types import settle_types
 
+log = logging.getLogger(__name__)
+
 ARCHITECTURES = {"phi3": "phi3", "llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3"}
-# llama.cpp turns neighbours where Hugging Face turns halves of a head.
-INTERLEAVED = frozenset({"llama", "mistral"})
-OUTER = {EMBEDDING: "token_embd.weight", FINAL_NORM: "output_norm.weight", HEAD: "output.weight"}
-INNER = {
-    "input_layernorm": "attn_norm",
-    "post_attention_layernorm": "ffn_norm",
-    "self_attn.qkv_proj": "attn_qkv",
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "self_attn.q_norm": "attn_q_norm",
-    "self_attn.k_norm": "attn_k_norm",
-    "mlp.gate_up_proj": "ffn_up",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-}
+OUTER = {name: own for own, name in gguf_model.OUTER.items()}
+INNER = {name: own for own, name in gguf_model.INNER.items()} | {"mlp.gate_up_proj": "ffn_up"}
+# What llama.cpp looks for in a model of such a name.
+PHI_WORDS = frozenset({"<unk>", "<s>", "</s>", "<|endoftext|>"})
 FILE_TYPES = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q4_K": 14, "Q4_K_M": 15, "Q6_K": 18}
 
 
@@ -46,7 +37,11 @@ def write_gguf(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Sequen
     check_target(path)
     vocabulary = read_vocabulary(checkpoint.folder, checkpoint.spec.vocabulary)
     writer = _GgufModel(checkpoint, settle_types(checkpoint, recipe))
-    values = {**_describe_model(checkpoint, writer.file_type), **_describe_vocabulary(vocabulary)}
+    values = {
+        "general.name": choose_model_name(checkpoint.source.resolve().name.removesuffix(".gguf"), vocabulary),
+        **_describe_model(checkpoint, writer.file_type),
+        **_describe_vocabulary(vocabulary),
+    }
     write_whole(path, iterate_file(values, writer.list_tensors(), writer.iterate_contents(texts)))
 
 
@@ -90,7 +85,7 @@ class _GgufModel:
             yield (rows if order is None else rows[order]).tobytes()
 
     def _order_rows(self, heads: int) -> Array | None:
-        if self._spec.architecture not in INTERLEAVED:
+        if self._spec.architecture not in gguf_model.INTERLEAVED:
             return None
         rows = np.arange(heads * self._spec.head_dim).reshape(heads, 2, self._spec.head_dim // 2)
         return rows.swapaxes(1, 2).reshape(-1)
@@ -129,10 +124,13 @@ def _describe_model(checkpoint: Checkpoint, file_type: int) -> dict[str, Value]:
     spec, rope = checkpoint.spec, checkpoint.spec.rope
     if rope.linear_factor != 1.0 and spec.architecture == "phi3":
         raise UnsupportedFeature("llama.cpp has no linear stretching for Phi 3")
+    if spec.window and spec.architecture != "phi3":
+        log.warning(
+            "llama.cpp has no window for %s: beyond %d tokens it looks at all", spec.architecture, spec.window
+        )
     name = ARCHITECTURES[spec.architecture]
     values: dict[str, Value] = {
         "general.architecture": name,
-        "general.name": checkpoint.folder.resolve().name,
         "general.file_type": file_type,
         "general.quantization_version": 2,
         f"{name}.context_length": spec.context,
@@ -156,6 +154,14 @@ def _describe_model(checkpoint: Checkpoint, file_type: int) -> dict[str, Value]:
         values[f"{name}.rope.scaling.type"] = "linear"
         values[f"{name}.rope.scaling.factor"] = rope.linear_factor
     return values
+
+
+def choose_model_name(name: str, vocabulary: Vocabulary) -> str:
+    """Blanks behind special tokens are lost in llama.cpp where a model's name has phi-3 in it, only there."""
+    is_phi = re.search("phi-?3", name, re.IGNORECASE) is not None
+    if vocabulary.strips_blanks and PHI_WORDS.issubset(vocabulary.tokens):
+        return name if is_phi else f"phi-3 {name}"
+    return re.sub("phi-?3", "phi 3", name, flags=re.IGNORECASE) if is_phi else name
 
 
 def _describe_vocabulary(vocabulary: Vocabulary) -> dict[str, Value]:

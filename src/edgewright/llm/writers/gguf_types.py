@@ -66,5 +66,5 @@ def _list_wider(spec: ModelSpec) -> list[str]:
         for number in range(spec.layers)
         if number < eighth or number >= 7 * spec.layers // 8 or (number - eighth) % 3 == 2
     ]
-    parts = ("mlp.down_proj",) if spec.is_fused else ("mlp.down_proj", "self_attn.v_proj")
+    parts = ("mlp.down_proj", "self_attn.qkv_proj" if spec.is_fused else "self_attn.v_proj")
     return [f"model.layers.{number}.{part}.weight" for number in layers for part in parts]
