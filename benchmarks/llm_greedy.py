@@ -14,7 +14,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "model_type": "phi3",
         "num_key_value_heads": 4,
         "rope_scaling": {"type": "longrope", "short_factor": [1.1] * 32, "long_factor": [2.0] * 32},
-        "original_max_position_embeddings": 128,
+        "original_max_position_embeddings": 512,
     },
     "Phi-4-mini, GQA, tied, partial rotary": {
         "model_type": "phi3",
@@ -22,7 +22,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "tie_word_embeddings": True,
         "partial_rotary_factor": 0.75,
         "rope_scaling": {"type": "longrope", "short_factor": [1.1] * 24, "long_factor": [2.0] * 24},
-        "original_max_position_embeddings": 128,
+        "original_max_position_embeddings": 512,
     },
     "Llama 3": {"model_type": "llama", "num_key_value_heads": 2, "rope_theta": 5e5},
     "Qwen 2": {"model_type": "qwen2", "num_key_value_heads": 2, "use_sliding_window": False},
@@ -34,7 +34,7 @@ COMMON = {
     "num_hidden_layers": 3,
     "num_attention_heads": 4,
     "vocab_size": 96,
-    "max_position_embeddings": 256,
+    "max_position_embeddings": 2048,
     "rms_norm_eps": 1e-5,
     "bos_token_id": 1,
     "eos_token_id": 2,
@@ -92,7 +92,7 @@ def _run_torch(folder: Path) -> list[int]:
 
 
 def _run_llama(path: Path) -> list[int]:
-    """Keys and values in single precision; the context chooses LongRoPE's factors in llama.cpp."""
+    """Keys and values in single precision; the context, a multiple of 256, chooses LongRoPE's factors."""
     import llama_cpp
 
     model = llama_cpp.Llama(
