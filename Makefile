@@ -8,12 +8,12 @@ JOBS ?= 2
 NATIVE = test "$$(uname -sm)" = "Linux x86_64" && getconf GNU_LIBC_VERSION >/dev/null 2>&1 \
 	&& $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[native]'
 # torch is 200 MB and a minute; Playwright drives the Chromium that the system has (Debian: chromium).
-EXTRAS = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch,browser,openvino,cluster,site]'
+EXTRAS = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch,browser,openvino,cluster,site,s3,servers,tflite]'
 PYTEST = $(PY) -m pytest -n $(JOBS)
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet bench-llm lint api docs site test-pythons test-lowest release-check format clean
+.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet bench-llm fit-latency lint api docs site test-pythons test-lowest release-check format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -32,10 +32,14 @@ demo-full: demo
 		--precision w8a16 -o output/demo/mnist_w8a16
 	.venv/bin/edgewright compare-builds output/demo/mnist output/demo/mnist_w8a16 -o output/demo/compared_builds.html
 	.venv/bin/edgewright check examples/models/mnist_cntk.onnx --data examples/data/digits.npz --target SM8650
+	.venv/bin/edgewright estimate examples/models/mnist_cntk.onnx --target SM8650 --what-if precision=fp16 \
+		-o output/demo/estimate.html
 	.venv/bin/edgewright sweep examples/models/mnist_cntk.onnx --data examples/data/digits.npz --targets SM8650 v73 \
 		--precisions w8a8 w8a16 -o output/demo/sweep
 	.venv/bin/edgewright evaluate examples/models/mnist_cntk.onnx --data examples/data/digits.npz --samples 20 \
 		--comparator snr -o output/demo/evaluation
+	.venv/bin/edgewright evaluate examples/models/mnist_cntk.onnx --data examples/data/digits.npz --samples 20 \
+		--comparator cos -o output/demo/evaluation
 	$(EXTRAS)
 	$(PYTEST) tests/test_docs.py -m slow
 
@@ -106,6 +110,11 @@ lint: $(READY)
 	$(PY) checks/hygiene.py
 	$(PY) checks/dead_code.py
 	$(PY) checks/names.py
+
+# The constants and intervals of `edgewright estimate` from the public times in the package, and docs/latency.md.
+fit-latency: $(READY)
+	$(PY) -m edgewright.estimate.refit
+	$(PY) -m benchmarks.latency_calibration
 
 # The recorded public surface: commit the difference together with the change that makes it.
 api: $(READY)

@@ -66,13 +66,13 @@ def run_benchmark(files: BenchFiles, runs: BenchRuns) -> BenchReport:
     with announce_progress(f"measuring {case.name}", total=len(case.backends) * case.runs) as step:
         results = []
         for backend in case.backends:
-            done: list[NetRun] = []
+            repetitions: list[NetRun] = []
             for number in range(case.runs):
                 if number and runs.sleep:
                     time.sleep(runs.sleep)
-                done.append(run_network(_make_options(case, files, runs, backend, number)))
+                repetitions.append(run_network(_make_options(case, files, runs, backend, number)))
                 step()
-            results.append(_summarise(backend, done))
+            results.append(_summarise(backend, repetitions))
     report = BenchReport(case.name, case.model_name, case.level, tuple(results), notes=case.notes)
     stem = Path(case.results) / f"benchmark_stats_{sanitize_name(case.name)}"
     written: dict[Path, Chunks] = {stem.with_suffix(".csv"): [write_csv(report)]}

@@ -1,7 +1,7 @@
 """The legacy converters: options in, QNN artifacts out; channels last and 32-bit integers by default."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,7 +31,6 @@ from edgewright.core.files import keep_sources, write_whole
 from edgewright.frontends._common.input_spec import InputSpec, list_unknown_names
 from edgewright.frontends.conversion import (
     ConversionRequest,
-    ConvertedGraph,
     IoLayouts,
     Rewrites,
     SourceEncodings,
@@ -42,6 +41,7 @@ from edgewright.frontends.tensorflow.load import TensorflowSource
 from edgewright.ir.contract import IoTensor, dtype_of_word, dtype_word
 from edgewright.ir.graph import Graph
 from edgewright.ir.text import to_text
+from edgewright.ir.types import TensorType
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
 from edgewright.lower.names import NameTable, sanitize_name
 from edgewright.model.saving import SavedFiles, SaveOptions, load_graph, save_graph
@@ -103,10 +103,14 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
 class PreparedConversion:
     """A model that is imported and rewritten: it can be quantized and written more than once."""
 
-    converted: ConvertedGraph
+    graph: Graph
+    # Inputs and outputs as the source has them.
+    io_types: Mapping[str, TensorType]
+    # Those of the source, where they were taken out of the graph, and the names of all its tensors.
+    encodings: tuple[TensorEncoding, ...]
+    tensors: frozenset[str]
     io: IoConfig
-    # What --show_unconsumed_nodes lists.
-    unread: tuple[str, ...]
+    notes: tuple[str, ...]
     # With the names of inputs spelled out.
     source: Source
 
@@ -122,7 +126,15 @@ def prepare_conversion(options: ConverterOptions) -> PreparedConversion:
     io = describe_io(options.source, options.custom.custom_io, imported, is_quantized=is_quantized)
     unread = tuple(_list_unread(options, source))
     converted = convert_source(_make_request(options, io), source)
-    return PreparedConversion(converted, io, unread, options.source)
+    return PreparedConversion(
+        converted.graph,
+        converted.io_types,
+        converted.encodings,
+        frozenset(converted.model.tensors),
+        io,
+        (*converted.notes, *unread),
+        options.source,
+    )
 
 
 def write_conversion(
@@ -133,13 +145,12 @@ def write_conversion(
 ) -> Conversion:
     """The second half: quantizes as the options ask for it, and writes; ``step`` is called in between."""
     options = replace(options, source=prepared.source)
-    converted, is_quantized = prepared.converted, options.quantizer.is_asked_for
-    graph, quantization = _quantize(converted, options, prepared.io)
+    graph, quantization = _quantize(prepared, options)
     if step is not None:
         step()
-    files = _save(graph, options, command, is_quantized=is_quantized)
+    files = _save(graph, options, command)
     files, findings = _check_architecture(options, files)
-    record = record_conversion(graph, converted.io_types, files, (*converted.notes, *prepared.unread))
+    record = record_conversion(graph, prepared.io_types, files, prepared.notes)
     notes = (
         *record.notes,
         *_list_idle(options),
@@ -209,13 +220,13 @@ def _make_request(options: ConverterOptions, io: IoConfig) -> ConversionRequest:
 
 
 def _quantize(
-    converted: ConvertedGraph, options: ConverterOptions, io: IoConfig
+    prepared: PreparedConversion, options: ConverterOptions
 ) -> tuple[Graph, QuantizationSummary | None]:
-    graph, quantizer = converted.graph, options.quantizer
+    graph, quantizer, io = prepared.graph, options.quantizer, prepared.io
     if not quantizer.is_asked_for:
         return graph, None
-    known = KnownEncodings(_add_pins(converted.encodings, options, io), converted.model.tensors)
-    float_io = _list_float_io(converted, options, io)
+    known = KnownEncodings(_add_pins(prepared.encodings, options, io), prepared.tensors)
+    float_io = _list_float_io(prepared, options)
     # Guide 11119: whoever keeps the types of the source has its data as well.
     is_kept = any(name in options.preserve.dtypes() for name in graph.inputs)
     is_native = quantizer.use_native_input_files or is_kept
@@ -236,12 +247,12 @@ def _add_pins(
     return [*(entry for entry in encodings if entry.name not in pins), *pins.values()]
 
 
-def _list_float_io(converted: ConvertedGraph, options: ConverterOptions, io: IoConfig) -> list[str]:
+def _list_float_io(prepared: PreparedConversion, options: ConverterOptions) -> list[str]:
     """Inputs and outputs that a quantizer must leave as real numbers."""
     opaque = {name for name, kind in options.source.input_types if kind == "opaque"}
-    floats = [name for name, tensor_type in converted.io_types.items() if tensor_type.dtype.is_float]
+    floats = [name for name, tensor_type in prepared.io_types.items() if tensor_type.dtype.is_float]
     kept = [name for name in floats if name in opaque or name in options.preserve.dtypes()]
-    return [name for name in kept if not io.tensor(name).dtype]
+    return [name for name in kept if not prepared.io.tensor(name).dtype]
 
 
 # What is checked
@@ -289,7 +300,7 @@ def _dump_imported(options: ConverterOptions, graph: Graph) -> None:
         write_whole(Path(file), [to_text(graph).encode()])
 
 
-def _save(graph: Graph, options: ConverterOptions, command: str, *, is_quantized: bool) -> SavedFiles:
+def _save(graph: Graph, options: ConverterOptions, command: str) -> SavedFiles:
     target, output = _choose_output(options), options.output
     about = SaveOptions(
         command=command,
@@ -302,7 +313,7 @@ def _save(graph: Graph, options: ConverterOptions, command: str, *, is_quantized
         ),
     )
     files = save_graph(graph, target, about)
-    if options.quantizer.dump_encoding_json and is_quantized:
+    if options.quantizer.dump_encoding_json and options.quantizer.is_asked_for:
         files = add_listing(files, files.cpp, graph)
     return _add_output_names(files, graph) if options.pytorch.dump_out_names else files
 

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
 
@@ -68,13 +68,14 @@ class Tool:
     def _work(self, groups: tuple[OptionGroup, ...]) -> int:
         from logging import getLogger
 
-        for group in groups:
-            if group.loudness is not None:
-                set_level(group.loudness)
+        levels = [group.loudness for group in groups if group.loudness is not None]
+        for level in levels:
+            set_level(level)
         for text in self._list_warnings(groups):
             getLogger(__name__).warning("%s", text)
         try:
-            with draw_progress():
+            # Whoever asks for errors alone does not want to see bars either.
+            with nullcontext() if "error" in levels else draw_progress():
                 return self.run(*groups) or 0
         except EdgewrightError as error:
             raise name_option(error, groups) from error.__cause__
