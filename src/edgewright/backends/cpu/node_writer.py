@@ -6,7 +6,7 @@ from dataclasses import replace
 from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.packed import is_packed
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
-from edgewright.backends.cpu.sums import PLAIN, Rounding, SumForm, halve_value, round_sums, write_product
+from edgewright.backends.cpu.sums import PLAIN, Rounding, SumForm, halve_value, look_up, round_sums, shift_value, write_product
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
@@ -83,6 +83,8 @@ class NodeWriter(Writer):
     def _write_sums(self, lowering: Lowering, node: Node, form: SumForm) -> list[str]:
         """Computed on whole numbers, then rounded as the form says."""
         stored = self.graph.types[node.outputs[0]]
+        if form.table is not None:
+            return [look_up(self, self.value(next(iter(form.inputs))), form.table)]
         if form.product is not None:
             sums = write_product(self, node, form.product)
             return [round_sums(self, sums, form, stored, stored.rank - 1)]
@@ -91,7 +93,9 @@ class NodeWriter(Writer):
                 self._stand_ins[value] = self.constant(form.constants[value])
             else:
                 seen = replace(self.graph.types[value], encoding=form.inputs[value])
-                self._stand_ins[value] = self.decoded(self.value(value), seen)
+                self._stand_ins[value] = shift_value(
+                    self, self.decoded(self.value(value), seen), form.shifts.get(value, 0.0)
+                )
         values = filter(None, (*node.inputs, *node.outputs))
         self._seen_as.update({v: self.graph.types[v].with_dtype(DType.FLOAT_32) for v in values})
         return [round_sums(self, self._write_float(lowering, node)[0], form, stored, stored.rank - 1)]

@@ -54,6 +54,10 @@ class SumForm:
     steps: tuple[Step, ...] = ()
     # Where the sums are those of a plain matrix product: the engine has a kernel of integers for it.
     product: IntegerProduct | None = None
+    # What is added to inputs.
+    shifts: Mapping[str, float] = field(default_factory=dict)
+    # Where the result only depends on the one input, which has 8 bits: the integer that each of its has.
+    table: Array | None = None
 
 
 # The form of a node, or None where the usual one (decoded, computed, encoded) serves.
@@ -115,6 +119,24 @@ def round_sums(w: "Writer", sums: str, form: SumForm, stored: TensorType, channe
         value = _write_step(w, step, value, stored.rank, channels)
     zero = w.constant(np.asarray(-stored.encoding.offsets[0], stored.dtype.numpy))
     return w.node("QuantizeLinear", value, w.scalar(1.0, DType.FLOAT_32), zero)
+
+
+def shift_value(w: "Writer", value: str, number: float) -> str:
+    """A value plus a number."""
+    if not number:
+        return value
+    base, order = w.before_transpose(value)
+    if order is not None:
+        return w.transpose(shift_value(w, base, number), order)
+    return w.node("Add", value, w.scalar(number, DType.FLOAT_32))
+
+
+def look_up(w: "Writer", indices: str, table: Array) -> str:
+    """What a table has for whole numbers."""
+    base, order = w.before_transpose(indices)
+    if order is not None:
+        return w.transpose(look_up(w, base, table), order)
+    return w.node("Gather", w.constant(table), w.node("Cast", indices, to=w.code(DType.INT_32)))
 
 
 def halve_value(w: "Writer", value: str, rank: int) -> str:

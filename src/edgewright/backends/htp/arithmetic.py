@@ -5,10 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm
+from edgewright.backends.htp.element_sums import multiply_elements, whole_form
 from edgewright.backends.htp.requantize import (
+    Multiplier,
     added_bias,
     away_from_zero,
     multiplier,
+    rescaling,
     sum_weights,
 )
 from edgewright.core.numbers import Array, DType
@@ -16,8 +19,16 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, given
 from edgewright.ir.types import TensorType
+from edgewright.ops.activation import Sigmoid
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
-from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
+from edgewright.ops.conv_transpose import TransposeConv2d
+from edgewright.ops.elementwise import (
+    ElementWiseAdd,
+    ElementWiseMaximum,
+    ElementWiseMinimum,
+    ElementWiseMultiply,
+    ElementWiseSubtract,
+)
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.reduce_softmax import Softmax
@@ -31,14 +42,12 @@ PAIR = 2
 FEWEST_CHANNELS, MOST_PLACES = 16, 25
 # Places of a kernel along an axis from which on sums are rounded in the ordinary way.
 LONG = 64
-# A negated value has so many bits, at most so many of them below a step, before it is rounded.
-NEGATED_BITS, FRACTION_BITS = 15, 6
 POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
 
 
 def htp_sums(graph: Graph, node: Node) -> SumForm | None:
     """The form of a node of 8 bits; None where it is not known, or ordinary rounding does the same."""
-    rule = RULES.get(type(node.op))
+    rule = RULES.get(type(node.op), _moved if node.op.keeps_encoding else None)
     if rule is None or not _is_plain(graph, node):
         return None
     return rule(graph, node)
@@ -105,7 +114,7 @@ def _product(graph: Graph, node: Node, axis: int, *, is_fine: bool) -> SumForm |
     if found is None:
         return None
     unit = np.ones_like(found.cut) if is_fine else found.cut
-    steps = _fine(found.value) if is_fine else _coarse(found.value / found.cut)
+    steps = _fine(found, y.offsets[0]) if is_fine else _coarse(found.value / found.cut)
     if _is_matrix(graph, node):
         added = _added(graph, node, bias) if bias.size else np.zeros(unit.shape)
         matrix = stored.reshape(-1, stored.shape[-1]).astype(np.int8)
@@ -160,12 +169,16 @@ def _coarse(factor: Array) -> tuple[Step, ...]:
     return Step("Floor"), Step("Add", half), Step("Mul", factor.astype(np.float32))
 
 
-def _fine(factor: Array) -> tuple[Step, ...]:
-    """The whole sum: its products with the factor need more bits than float32 has."""
+def _fine(found: Multiplier, offset: int) -> tuple[Step, ...]:
+    """The whole sum: its products with the factor need more bits than float32 has.
+
+    The offset of the output is added to the sums, as a whole number.
+    """
+    whole = np.rint(-offset / found.exact)
     return (
         Step("Cast", to=DType.FLOAT_64),
-        Step("Mul", factor),
-        Step("Add", np.asarray(0.5)),
+        Step("Mul", found.value),
+        Step("Add", whole * found.value + offset + 0.5),
         Step("Floor"),
         Step("Cast", to=DType.FLOAT_32),
     )
@@ -233,27 +246,104 @@ def _sum(graph: Graph, node: Node) -> SumForm | None:
     return SumForm(inputs, {}, (Step("Add", added),))
 
 
+def _element_product(graph: Graph, node: Node) -> SumForm | None:
+    """Operands may be constants, of 8 bits as well."""
+    types = [graph.types[value] for value in (*node.inputs, *node.outputs)]
+    if not all(map(_is_byte, types)):
+        return None
+    a, b, y = (kind.encoding for kind in types if kind.encoding is not None)
+    gated = _find_gated(graph, node)
+    if gated:
+        return _tabulated(graph, gated, y, lambda x: x / (1 + np.exp(-x)))
+    known = [value for value in node.inputs if value in graph.constants and graph.constants[value].size == 1]
+    if known and len(set(node.inputs)) == PAIR and _real_number(graph, known[0]) > 0:
+        return _multiplied(graph, node, known[0])
+    steps = multiply_elements(a, b, y)
+    return steps and whole_form(dict(zip(node.inputs, (a, b), strict=True)), steps)
+
+
+def _find_gated(graph: Graph, node: Node) -> str:
+    """The value that is multiplied with its own sigmoid; "" where none is."""
+    for value, gate in (node.inputs, node.inputs[::-1]):
+        maker = graph.producer(gate)
+        if maker is not None and isinstance(maker.op, Sigmoid) and maker.inputs == [value]:
+            return value if graph.is_used_once(gate) else ""
+    return ""
+
+
+def _tabulated(graph: Graph, value: str, y: Encoding, function: Callable[[Array], Array]) -> SumForm:
+    """All results of an input of 8 bits, each rounded once."""
+    x = graph.types[value].encoding
+    assert x is not None
+    with np.errstate(over="ignore"):
+        real = function((np.arange(256) + float(x.offsets[0])) * x.scales[0])
+    stored = np.clip(np.floor(real / y.scales[0] + 0.5) - y.offsets[0], 0, 255)
+    return SumForm({value: x}, table=stored.astype(np.uint8))
+
+
+def _real_number(graph: Graph, name: str) -> float:
+    encoding = graph.types[name].encoding
+    assert encoding is not None
+    return float(encoding.decode(graph.constants[name]).reshape(()))
+
+
+def _multiplied(graph: Graph, node: Node, number: str) -> SumForm | None:
+    """Values times one number only get another scale."""
+    value = next(name for name in node.inputs if name != number)
+    x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
+    assert x is not None
+    assert y is not None
+    found = rescaling(x.scales[0] * _real_number(graph, number) / y.scales[0])
+    if found is None:
+        return None
+    constants = {number: np.full(graph.constants[number].shape, found[0], np.float32)}
+    return SumForm({value: Encoding((1.0,), x.offsets)}, constants, (_adding(found[1]),))
+
+
+def _moved(graph: Graph, node: Node) -> SumForm | None:
+    """Values that get the scale of the output, each from its own."""
+    y, inputs, constants, shifts = graph.types[node.outputs[0]].encoding, {}, {}, {}
+    assert y is not None
+    for value in filter(None, node.inputs):
+        x = graph.types[value].encoding
+        found = rescaling(x.scales[0] / y.scales[0]) if x is not None and _is_byte(graph.types[value]) else None
+        if x is None or found is None:
+            return None
+        seen = Encoding((found[0],), x.offsets)
+        inputs[value] = seen
+        if x.scales != y.scales:
+            shifts[value] = found[1]
+        if value in graph.constants:
+            constants[value] = seen.decode(graph.constants[value]) + np.float32(shifts.get(value, 0))
+    return SumForm(inputs, constants, shifts=shifts)
+
+
 def _negated(graph: Graph, node: Node) -> SumForm | None:
-    """Rounded to a part of a step first, and then, halves up, to a step."""
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
     if x is None or y is None or x.scales[0] == y.scales[0]:
         return None
-    ratio, offset = x.scales[0] / y.scales[0], x.offsets[0]
-    reach = max(-offset, 255 + offset) * ratio
-    bits = min(FRACTION_BITS, NEGATED_BITS - int(np.ceil(np.log2(reach))))
-    # Both roundings together are one that begins half a part earlier.
-    earlier = np.asarray(2.0 ** -(bits + 1), np.float32)
-    return SumForm({node.inputs[0]: Encoding((ratio,), x.offsets)}, {}, (Step("Add", earlier),))
+    found = rescaling(x.scales[0] / y.scales[0])
+    if found is None:
+        return None
+    return SumForm({node.inputs[0]: Encoding((found[0],), x.offsets)}, {}, (_adding(found[1]),))
+
+
+def _adding(number: float) -> Step:
+    return Step("Add", np.asarray(number, np.float32))
 
 
 Rule = Callable[[Graph, Node], SumForm | None]
 RULES: dict[type[Op], Rule] = {
     Conv2d: _convolution,
     DepthWiseConv2d: _convolution,
+    TransposeConv2d: _convolution,
     FullyConnected: _fully_connected,
     MatMul: _matmul,
     Softmax: _softmax,
     ElementWiseAdd: _sum,
+    ElementWiseMaximum: _moved,
+    ElementWiseMinimum: _moved,
     ElementWiseSubtract: _sum,
+    ElementWiseMultiply: _element_product,
     ElementWiseNeg: _negated,
 }

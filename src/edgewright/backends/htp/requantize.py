@@ -22,6 +22,8 @@ class Multiplier:
 
     value: Array
     exponent: Array
+    # With all bits of float32.
+    exact: Array
 
     @property
     def cut(self) -> Array:
@@ -40,7 +42,28 @@ def multiplier(given: float, weights: Array, stored: float, bits: int) -> Multip
         return None
     exponent = np.floor(np.log2(exact))
     unit = np.exp2(exponent - bits + 1)
-    return Multiplier(np.floor(exact / unit + 0.5) * unit, exponent)
+    return Multiplier(np.floor(exact / unit + 0.5) * unit, exponent, exact)
+
+
+# A value that is brought to another scale has so many bits, at most so many of them below a step, before it is
+# rounded to a step; its multiplier has one less.
+RESCALED_BITS, PART_BITS = 16, 6
+
+
+def rescaling(ratio: float) -> tuple[float, float] | None:
+    """The multiplier from steps of one scale to those of another, and what is added before rounding.
+
+    Values are rounded to a part of a step first and then, halves up, to a step: both roundings together are
+    one that begins half a part earlier. A bit below the last of the multiplier's keeps halves from going down.
+    """
+    if not (np.isfinite(ratio) and ratio):
+        return None
+    exponent = int(np.floor(np.log2(abs(ratio))))
+    bits, parts = RESCALED_BITS - 2 - exponent, PART_BITS - max(0, exponent)
+    if parts < 0:
+        return None
+    whole = away_from_zero(ratio * 2.0**bits)
+    return whole / 2.0**bits, 2.0 ** -(parts + 1) + 2.0 ** -(bits + 1)
 
 
 def added_bias(real: Array, sums: float, *, is_per_channel: bool) -> Array:
