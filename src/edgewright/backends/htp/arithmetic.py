@@ -7,6 +7,7 @@ import numpy as np
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm
 from edgewright.backends.htp.element_sums import multiply_elements, whole_form
 from edgewright.backends.htp.requantize import (
+    BENT_PARTS,
     Multiplier,
     added_bias,
     away_from_zero,
@@ -19,7 +20,7 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, given
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import Sigmoid
+from edgewright.ops.activation import Prelu, Sigmoid
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.elementwise import (
@@ -31,6 +32,7 @@ from edgewright.ops.elementwise import (
 )
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.windows import Geometry
 
@@ -42,6 +44,8 @@ PAIR = 2
 FEWEST_CHANNELS, MOST_PLACES = 16, 25
 # Places of a kernel along an axis from which on sums are rounded in the ordinary way.
 LONG = 64
+# Average pools with a kernel of their own: size and stride.
+HALVING, SMOOTHING = ((2, 2), (2, 2)), ((3, 3), (1, 1))
 POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
 
 
@@ -296,8 +300,8 @@ def _multiplied(graph: Graph, node: Node, number: str) -> SumForm | None:
     found = rescaling(x.scales[0] * _real_number(graph, number) / y.scales[0])
     if found is None:
         return None
-    constants = {number: np.full(graph.constants[number].shape, found[0], np.float32)}
-    return SumForm({value: Encoding((1.0,), x.offsets)}, constants, (_adding(found[1]),))
+    constants = {number: np.full(graph.constants[number].shape, found.factor, np.float32)}
+    return SumForm({value: Encoding((1.0,), x.offsets)}, constants, (_adding(found.added),))
 
 
 def _moved(graph: Graph, node: Node) -> SumForm | None:
@@ -309,13 +313,51 @@ def _moved(graph: Graph, node: Node) -> SumForm | None:
         found = rescaling(x.scales[0] / y.scales[0]) if x is not None and _is_byte(graph.types[value]) else None
         if x is None or found is None:
             return None
-        seen = Encoding((found[0],), x.offsets)
+        seen = Encoding((found.factor,), x.offsets)
         inputs[value] = seen
         if x.scales != y.scales:
-            shifts[value] = found[1]
+            shifts[value] = found.added
         if value in graph.constants:
             constants[value] = seen.decode(graph.constants[value]) + np.float32(shifts.get(value, 0))
     return SumForm(inputs, constants, shifts=shifts)
+
+
+def _bent(graph: Graph, node: Node) -> SumForm | None:
+    """Numbers below zero have factors of their own, with as many bits below a step."""
+    slope = node.inputs[1]
+    x, slopes, y = (graph.types[value].encoding for value in (node.inputs[0], slope, node.outputs[0]))
+    if x is None or y is None or slopes is None or slope not in graph.constants:
+        return None
+    ratio = x.scales[0] / y.scales[0]
+    found = rescaling(ratio, BENT_PARTS)
+    if found is None:
+        return None
+    real = slopes.decode(graph.constants[slope]).astype(np.float64)
+    bent = np.floor(real * ratio * 2.0**found.bits + 0.5) / 2.0**found.bits
+    constants = {slope: (bent / found.factor).astype(np.float32)}
+    return SumForm(
+        {node.inputs[0]: Encoding((found.factor,), x.offsets)}, constants, (_adding(found.added),)
+    )
+
+
+def _average(graph: Graph, node: Node) -> SumForm | None:
+    """Pools of 3 x 3 places are sums of products, those of 2 x 2 are rounded to a part of a step first."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    assert isinstance(node.op, PoolAvg2d)
+    if x is None or y is None or any(map(any, node.op.pad_amount)):
+        return None
+    ratio, places = x.scales[0] / y.scales[0], float(np.prod(node.op.filter_size))
+    if (node.op.filter_size, node.op.stride) == HALVING and 0.5 <= ratio < PAIR:
+        # As much as half a part; at least what keeps halves from going down.
+        added = 2.0 ** (np.floor(np.log2(ratio)) - 5) if ratio != 1 else 2.0**-5
+        return SumForm({node.inputs[0]: Encoding((ratio,), x.offsets)}, {}, (_adding(added),))
+    found = multiplier(x.scales[0], np.asarray([1 / places]), y.scales[0], COARSE_BITS)
+    if (node.op.filter_size, node.op.stride) != SMOOTHING or found is None:
+        return None
+    whole = (Step("Mul", np.asarray(places, np.float32)), Step("Round"))
+    cut = Step("Mul", found.cut[0].astype(np.float32))
+    steps = (*whole, cut, *_coarse((found.value / found.cut)[0]))
+    return SumForm({node.inputs[0]: Encoding((1.0,), x.offsets)}, {}, steps)
 
 
 def _negated(graph: Graph, node: Node) -> SumForm | None:
@@ -325,7 +367,7 @@ def _negated(graph: Graph, node: Node) -> SumForm | None:
     found = rescaling(x.scales[0] / y.scales[0])
     if found is None:
         return None
-    return SumForm({node.inputs[0]: Encoding((found[0],), x.offsets)}, {}, (_adding(found[1]),))
+    return SumForm({node.inputs[0]: Encoding((found.factor,), x.offsets)}, {}, (_adding(found.added),))
 
 
 def _adding(number: float) -> Step:
@@ -346,4 +388,6 @@ RULES: dict[type[Op], Rule] = {
     ElementWiseSubtract: _sum,
     ElementWiseMultiply: _element_product,
     ElementWiseNeg: _negated,
+    PoolAvg2d: _average,
+    Prelu: _bent,
 }

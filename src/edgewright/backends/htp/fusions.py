@@ -54,9 +54,8 @@ def _fuse(graph: Graph, node: Node) -> None:
 
 
 def _finer(kind: TensorType) -> TensorType:
-    """The same range in 16 bits."""
+    """16 bits for twice the range: sums are not clamped to what is stored of them."""
     assert kind.encoding is not None
     (scale,), (offset,) = kind.encoding.scales, kind.encoding.offsets
-    return replace(
-        kind, dtype=DType.UFIXED_POINT_16, encoding=Encoding((scale / 256,), (offset * 256,), bitwidth=16)
-    )
+    encoding = Encoding((scale / 128,), (offset * 128 - (1 << 14),), bitwidth=16)
+    return replace(kind, dtype=DType.UFIXED_POINT_16, encoding=encoding)

@@ -48,10 +48,21 @@ def multiplier(given: float, weights: Array, stored: float, bits: int) -> Multip
 # A value that is brought to another scale has so many bits, at most so many of them below a step, before it is
 # rounded to a step; its multiplier has one less.
 RESCALED_BITS, PART_BITS = 16, 6
+# Where a value is bent on the way, small factors leave it more of them.
+BENT_PARTS = 15
 
 
-def rescaling(ratio: float) -> tuple[float, float] | None:
-    """The multiplier from steps of one scale to those of another, and what is added before rounding.
+@dataclass(frozen=True)
+class Rescaling:
+    """A factor of so many bits below a step, and what is added to a product with it before it is rounded."""
+
+    factor: float
+    added: float
+    bits: int
+
+
+def rescaling(ratio: float, most_parts: int = PART_BITS) -> Rescaling | None:
+    """From steps of one scale to those of another.
 
     Values are rounded to a part of a step first and then, halves up, to a step: both roundings together are
     one that begins half a part earlier. A bit below the last of the multiplier's keeps halves from going down.
@@ -59,11 +70,11 @@ def rescaling(ratio: float) -> tuple[float, float] | None:
     if not (np.isfinite(ratio) and ratio):
         return None
     exponent = int(np.floor(np.log2(abs(ratio))))
-    bits, parts = RESCALED_BITS - 2 - exponent, PART_BITS - max(0, exponent)
+    bits, parts = RESCALED_BITS - 2 - exponent, min(most_parts, PART_BITS - exponent)
     if parts < 0:
         return None
     whole = away_from_zero(ratio * 2.0**bits)
-    return whole / 2.0**bits, 2.0 ** -(parts + 1) + 2.0 ** -(bits + 1)
+    return Rescaling(whole / 2.0**bits, 2.0 ** -(parts + 1) + 2.0 ** -(bits + 1), bits)
 
 
 def added_bias(real: Array, sums: float, *, is_per_channel: bool) -> Array:
