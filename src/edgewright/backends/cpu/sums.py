@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgewright.backends.cpu.halves import HalfArithmetic
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 # An end of a slice that is the end of everything.
 LAST = np.iinfo(np.int64).max
-LARGEST_HALF = 65504.0
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Rounding:
     """How results are rounded where that is not the engine's own way."""
 
     sums: Arithmetic | None = None
-    # Whether float32 results of ops that compute have only the 11 bits of a float16.
-    has_halves: bool = False
+    # Where float32 results of ops that compute have only the 11 bits of a float16.
+    halves: HalfArithmetic | None = None
 
 
 # The engine's own way.
@@ -137,23 +137,6 @@ def look_up(w: "Writer", indices: str, table: Array) -> str:
     if order is not None:
         return w.transpose(look_up(w, base, table), order)
     return w.node("Gather", w.constant(table), w.node("Cast", indices, to=w.code(DType.INT_32)))
-
-
-def halve_value(w: "Writer", value: str, rank: int) -> str:
-    """A float with 11 bits and at most twice the largest float16, as HTP keeps it."""
-    base, order = w.before_transpose(value)
-    if order is not None:
-        return w.transpose(halve_value(w, base, rank), order)
-    low, high = (w.scalar(limit, DType.FLOAT_32) for limit in (-LARGEST_HALF, LARGEST_HALF))
-    within = w.node("Clip", value, low, high)
-    beyond = w.node("Clip", w.node("Sub", value, within), low, high)
-    return w.node("Add", _cast_twice(w, within, rank), _cast_twice(w, beyond, rank))
-
-
-def _cast_twice(w: "Writer", value: str, rank: int) -> str:
-    # The reshape changes nothing, but without it the engine takes the casts for ones that do nothing.
-    narrow = w.node("Reshape", w.node("Cast", value, to=w.code(DType.FLOAT_16)), w.ints((0,) * rank))
-    return w.node("Cast", narrow, to=w.code(DType.FLOAT_32))
 
 
 def _write_step(w: "Writer", step: Step, value: str, rank: int, channels: int) -> str:

@@ -5,7 +5,7 @@ from edgewright.backends.cpu.session import CpuSession
 from edgewright.backends.cpu.sums import Arithmetic, Rounding
 from edgewright.backends.htp.arithmetic import htp_sums
 from edgewright.backends.htp.fusions import with_fusions
-from edgewright.backends.htp.halves import with_halves
+from edgewright.backends.htp.halves import HALVES, with_halves
 from edgewright.backends.htp.signs import with_unsigned
 from edgewright.core.errors import UnsupportedFeature, Where
 from edgewright.core.numbers import DType
@@ -38,7 +38,7 @@ class HtpSimBackend:
         outputs = (*graph.outputs, *options.extra_outputs)
         halved = with_halves(with_unsigned(with_steps(graph, outputs), outputs), outputs)
         fused = with_fusions(halved) if self.arithmetic else halved
-        return CpuSession(fused, options, Rounding(self.arithmetic, has_halves=True))
+        return CpuSession(fused, options, Rounding(self.arithmetic, HALVES))
 
 
 class HtpFastSimBackend(HtpSimBackend):
