@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm
-from edgewright.backends.htp.element_sums import multiply_elements, whole_form
+from edgewright.backends.htp.element_sums import multiply_elements, shift_down, whole_form
 from edgewright.backends.htp.requantize import (
     BENT_PARTS,
     Multiplier,
@@ -33,6 +33,7 @@ from edgewright.ops.elementwise import (
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.pool import PoolAvg2d
+from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.windows import Geometry
 
@@ -343,21 +344,47 @@ def _bent(graph: Graph, node: Node) -> SumForm | None:
 def _average(graph: Graph, node: Node) -> SumForm | None:
     """Pools of 3 x 3 places are sums of products, those of 2 x 2 are rounded to a part of a step first."""
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
-    assert isinstance(node.op, PoolAvg2d)
-    if x is None or y is None or any(map(any, node.op.pad_amount)):
+    op, image = node.op, graph.types[node.inputs[0]].shape[1:3]
+    assert isinstance(op, PoolAvg2d)
+    if x is None or y is None or any(map(any, op.pad_amount)):
         return None
-    ratio, places = x.scales[0] / y.scales[0], float(np.prod(node.op.filter_size))
-    if (node.op.filter_size, node.op.stride) == HALVING and 0.5 <= ratio < PAIR:
+    ratio, places, kind = x.scales[0] / y.scales[0], int(np.prod(op.filter_size)), (op.filter_size, op.stride)
+    if op.filter_size == image or kind not in (HALVING, SMOOTHING):
+        return _mean(x, y, node.inputs[0], places)
+    if kind == HALVING:
         # As much as half a part; at least what keeps halves from going down.
-        added = 2.0 ** (np.floor(np.log2(ratio)) - 5) if ratio != 1 else 2.0**-5
+        added = 2.0 ** (np.floor(np.log2(ratio)) - 5) if 0.5 <= ratio < PAIR else 0.0
         return SumForm({node.inputs[0]: Encoding((ratio,), x.offsets)}, {}, (_adding(added),))
     found = multiplier(x.scales[0], np.asarray([1 / places]), y.scales[0], COARSE_BITS)
-    if (node.op.filter_size, node.op.stride) != SMOOTHING or found is None:
+    if found is None:
         return None
-    whole = (Step("Mul", np.asarray(places, np.float32)), Step("Round"))
     cut = Step("Mul", found.cut[0].astype(np.float32))
-    steps = (*whole, cut, *_coarse((found.value / found.cut)[0]))
+    steps = (*_whole(places), cut, *_coarse((found.value / found.cut)[0]))
     return SumForm({node.inputs[0]: Encoding((1.0,), x.offsets)}, {}, steps)
+
+
+def _reduced(graph: Graph, node: Node) -> SumForm | None:
+    x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
+    assert isinstance(node.op, ReduceMean)
+    if x.encoding is None or y.encoding is None or not x.is_static:
+        return None
+    places = int(np.prod([x.static_shape()[axis] for axis in node.op.axes]))
+    return _mean(x.encoding, y.encoding, node.inputs[0], places)
+
+
+def _mean(x: Encoding, y: Encoding, value: str, places: int) -> SumForm | None:
+    """The whole sum times a factor of 15 bits, halves up."""
+    found = multiplier(x.scales[0], np.asarray([1 / places]), y.scales[0], FINE_BITS)
+    if found is None or not places:
+        return None
+    return SumForm(
+        {value: Encoding((1.0,), x.offsets)}, {}, (*_whole(places), *shift_down(float(found.value[0]), 0.5))
+    )
+
+
+def _whole(places: int) -> tuple[Step, ...]:
+    """Means of whole numbers as sums, which are whole numbers again."""
+    return Step("Mul", np.asarray(places, np.float32)), Step("Round")
 
 
 def _negated(graph: Graph, node: Node) -> SumForm | None:
@@ -390,4 +417,5 @@ RULES: dict[type[Op], Rule] = {
     ElementWiseNeg: _negated,
     PoolAvg2d: _average,
     Prelu: _bent,
+    ReduceMean: _reduced,
 }
