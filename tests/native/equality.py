@@ -5,6 +5,7 @@ Many small networks of random encodings are compiled in one context; `--write` w
 
 import argparse
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,11 +27,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "simulation-equality.md"
 ROW = re.compile(r"^\| (?P<case>[^|]+) \| (?P<form>\w+) \| (?P<equal>[\d.]+) % \| ", re.MULTILINE)
 HEAD = """# Where simulation and emulator give the same numbers
 
-Written by `python -m tests.native.equality --write` and held by `make test-compat`: {draws} networks of each kind with
-random weights, inputs and encodings, simulated (`htp-sim`) and run on the genuine emulator (SM8650, SDK 2.51). *Equal* is the
-share of elements of the output with the same integer (the same float in half precision); *within one*, the share that is at most
-one step (of 8 or 16 bits, or of a float's 11 bits) away; *furthest* is in such steps; *noise* says how far the two are apart,
-emulator as signal.
+Written by `python -m tests.native.equality --write` and held by `make test-compat`: {draws} networks of each
+kind with random weights, inputs and encodings, simulated (`htp-sim`) and run on the genuine emulator (SM8650,
+SDK 2.51). *Equal* is the share of elements of the output with the same integer (the same float in half
+precision); *within one*, the share that is at most one step (of 8 or 16 bits, or of a float's 11 bits) away;
+*furthest* is in such steps; *noise* says how far the two are apart, with the emulator as signal.
 
 | network | precision | equal | within one | furthest | noise, dB |
 |---|---|---|---|---|---|
@@ -121,7 +122,7 @@ def measure_all(pattern: str, forms: Sequence[str], draws: int) -> Iterator[Row]
                 try:
                     yield measure(case, form, draws)
                 except EdgewrightError as problem:
-                    print(f"{case} {form}: {problem.what.splitlines()[0]}")
+                    sys.stdout.write(f"{case} {form}: {problem.what.splitlines()[0]}\n")
 
 
 def listed() -> dict[tuple[str, str], float]:
@@ -140,7 +141,8 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     for row in measure_all(options.filter, options.forms, options.draws):
-        print(row, flush=True)
+        sys.stdout.write(f"{row}\n")
+        sys.stdout.flush()
         rows.append(row)
     if options.write:
         PAGE.write_text(HEAD.format(draws=options.draws) + "\n".join(map(str, rows)) + "\n", "utf-8")

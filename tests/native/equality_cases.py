@@ -17,6 +17,7 @@ from edgewright.ops.activation import (
     Tanh,
 )
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
+from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.elementwise import (
     ElementWiseAdd,
     ElementWiseDivide,
@@ -32,7 +33,6 @@ from edgewright.ops.rearrange import Concat
 from edgewright.ops.reduce import ReduceMean, ReduceSum
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
-from edgewright.ops.conv_transpose import TransposeConv2d
 from tests.native.random_nets import RandomNet
 
 IMAGE = (1, 12, 12, 32)

@@ -1,4 +1,4 @@
-"""Asks the emulator for functions of every float16: `python -m tests.native.half_functions` writes the file."""
+"""Asks the emulator for functions of every float16: `python -m tests.native.half_functions` keeps them."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -100,9 +100,7 @@ class RandomNet:
     def _read(kind: TensorType, stored: Array) -> Array:
         return (stored if kind.encoding is None else kind.encoding.decode(stored)).astype(np.float64)
 
-    def _store(
-        self, real: Array, limits: tuple[float, float] | None = None
-    ) -> tuple[TensorType, Array]:
+    def _store(self, real: Array, limits: tuple[float, float] | None = None) -> tuple[TensorType, Array]:
         if self.form == "fp16":
             return TensorType(real.shape, DType.FLOAT_16), real.astype(np.float16)
         bits = BITS[self.form]

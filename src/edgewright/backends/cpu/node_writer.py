@@ -54,7 +54,9 @@ class NodeWriter(Writer):
         before = len(self._nodes)
         self._label = node.name
         try:
-            names = self._look_up(node) or (self._write_fixed if is_fixed else self._write_float)(lowering, node)
+            names = self._look_up(node) or (self._write_fixed if is_fixed else self._write_float)(
+                lowering, node
+            )
         except NotOnEngine:
             del self._nodes[before:]
             raise

@@ -1,18 +1,23 @@
 """Which nodes of a fixed-point graph HTP rounds in its own way, and how they are written for the engine."""
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm
-from edgewright.backends.htp.element_sums import multiply_elements, shift_down, whole_form
+from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
+from edgewright.backends.htp.mean_sums import average_axes, average_places
 from edgewright.backends.htp.requantize import (
-    BENT_PARTS,
+    COARSE_BITS,
+    FINE_BITS,
     Multiplier,
     added_bias,
     away_from_zero,
+    cut_sums,
+    is_byte,
     multiplier,
-    rescaling,
+    shift_down,
     sum_weights,
 )
 from edgewright.core.numbers import Array, DType
@@ -20,7 +25,7 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, given
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import Prelu, Sigmoid
+from edgewright.ops.activation import Prelu
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.elementwise import (
@@ -38,21 +43,18 @@ from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.windows import Geometry
 
 WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
-COARSE_BITS, FINE_BITS = 12, 15
 # Offsets of a sum's operands are added in these units.
 OFFSET_UNIT = 256
 PAIR = 2
 FEWEST_CHANNELS, MOST_PLACES = 16, 25
 # Places of a kernel along an axis from which on sums are rounded in the ordinary way.
 LONG = 64
-# Average pools with a kernel of their own: size and stride.
-HALVING, SMOOTHING = ((2, 2), (2, 2)), ((3, 3), (1, 1))
 POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
 
 
 def htp_sums(graph: Graph, node: Node) -> SumForm | None:
     """The form of a node of 8 bits; None where it is not known, or ordinary rounding does the same."""
-    rule = RULES.get(type(node.op), _moved if node.op.keeps_encoding else None)
+    rule = RULES.get(type(node.op), move_values if node.op.keeps_encoding else None)
     if rule is None or not _is_plain(graph, node):
         return None
     return rule(graph, node)
@@ -71,14 +73,7 @@ def _is_fine(op: Op) -> bool:
 def _is_plain(graph: Graph, node: Node) -> bool:
     """Whether activations have 8 bits and one encoding with a zero point that is one of their integers."""
     values = [value for value in (*node.inputs, *node.outputs) if value and value not in graph.constants]
-    return all(_is_byte(graph.types[value]) for value in values)
-
-
-def _is_byte(kind: TensorType) -> bool:
-    encoding = kind.encoding
-    if kind.dtype != DType.UFIXED_POINT_8 or encoding is None or encoding.axis is not None:
-        return False
-    return encoding.bitwidth == 8 and -255 <= encoding.offsets[0] <= 0
+    return all(is_byte(graph.types[value]) for value in values)
 
 
 def _convolution(graph: Graph, node: Node) -> SumForm | None:
@@ -115,11 +110,11 @@ def _product(graph: Graph, node: Node, axis: int, *, is_fine: bool) -> SumForm |
     assert x is not None
     assert y is not None
     scales = np.broadcast_to(np.asarray(weights.encoding.scales), stored.shape[axis])
-    found = multiplier(x.scales[0], scales, y.scales[0], FINE_BITS if is_fine else COARSE_BITS)
-    if found is None:
+    factor = multiplier(x.scales[0], scales, y.scales[0], FINE_BITS if is_fine else COARSE_BITS)
+    if factor is None:
         return None
-    unit = np.ones_like(found.cut) if is_fine else found.cut
-    steps = _fine(found, y.offsets[0]) if is_fine else _coarse(found.value / found.cut)
+    unit = np.ones_like(factor.cut) if is_fine else factor.cut
+    steps = _round_whole(factor, y.offsets[0]) if is_fine else cut_sums(factor.value / factor.cut)
     if _is_matrix(graph, node):
         added = _added(graph, node, bias) if bias.size else np.zeros(unit.shape)
         matrix = stored.reshape(-1, stored.shape[-1]).astype(np.int8)
@@ -144,12 +139,12 @@ def _matmul(graph: Graph, node: Node) -> SumForm | None:
     a, b, y = (graph.types[value].encoding for value in (*operands, *node.outputs))
     if a is None or b is None or y is None or operands[0] == operands[1]:
         return None
-    found = multiplier(a.scales[0], np.asarray(b.scales), y.scales[0], COARSE_BITS)
-    if found is None:
+    factor = multiplier(a.scales[0], np.asarray(b.scales), y.scales[0], COARSE_BITS)
+    if factor is None:
         return None
     inputs = {value: Encoding((1.0,), e.offsets) for value, e in zip(operands, (a, b), strict=True)}
-    cut = Step("Mul", found.cut[0].astype(np.float32))
-    return SumForm(inputs, {}, (cut, *_coarse((found.value / found.cut)[0])))
+    cut = Step("Mul", factor.cut[0].astype(np.float32))
+    return SumForm(inputs, {}, (cut, *cut_sums((factor.value / factor.cut)[0])))
 
 
 def _is_matrix(graph: Graph, node: Node) -> bool:
@@ -168,25 +163,13 @@ def _window(graph: Graph, node: Node) -> Geometry:
     return node.op.geometry(graph.types[node.inputs[0]].shape[-1])
 
 
-def _coarse(factor: Array) -> tuple[Step, ...]:
-    """The middle of the part that a cut sum lies in, times its factor: exact in float32."""
-    half = np.asarray(0.5, np.float32)
-    return Step("Floor"), Step("Add", half), Step("Mul", factor.astype(np.float32))
-
-
-def _fine(found: Multiplier, offset: int) -> tuple[Step, ...]:
+def _round_whole(factor: Multiplier, offset: int) -> tuple[Step, ...]:
     """The whole sum: its products with the factor need more bits than float32 has.
 
     The offset of the output is added to the sums, as a whole number.
     """
-    whole = np.rint(-offset / found.exact)
-    return (
-        Step("Cast", to=DType.FLOAT_64),
-        Step("Mul", found.value),
-        Step("Add", whole * found.value + offset + 0.5),
-        Step("Floor"),
-        Step("Cast", to=DType.FLOAT_32),
-    )
+    whole = np.rint(-offset / factor.exact)
+    return shift_down(factor.value, whole * factor.value + offset + 0.5)
 
 
 def _stored_bias(graph: Graph, node: Node) -> Array | None:
@@ -218,9 +201,8 @@ def _added(graph: Graph, node: Node, bias: Array) -> Array:
 
 def _softmax(graph: Graph, node: Node) -> SumForm | None:
     """Of two classes: the larger has at most 255 parts of 255, not of 256."""
-    assert isinstance(node.op, Softmax)
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
-    shares = x.shape[node.op.axis_of(x.rank)]
+    shares = x.shape[cast("Softmax", node.op).axis_of(x.rank)]
     if x.encoding is None or y.encoding != Encoding((1 / 256,), (0,)) or shares != PAIR:
         return None
     return SumForm({node.inputs[0]: x.encoding}, {}, (Step("Mul", np.asarray(255, np.float32)),))
@@ -231,7 +213,7 @@ def _sum(graph: Graph, node: Node) -> SumForm | None:
     types = [graph.types[value] for value in (*node.inputs, *node.outputs)]
     # One number is added by a table of all results.
     is_table = any(value in graph.constants and graph.constants[value].size == 1 for value in node.inputs)
-    if not all(map(_is_byte, types)) or node.inputs[0] == node.inputs[1] or is_table:
+    if not all(map(is_byte, types)) or node.inputs[0] == node.inputs[1] or is_table:
         return None
     a, b, y = (kind.encoding for kind in types if kind.encoding is not None)
     is_difference = isinstance(node.op, ElementWiseSubtract)
@@ -251,156 +233,6 @@ def _sum(graph: Graph, node: Node) -> SumForm | None:
     return SumForm(inputs, {}, (Step("Add", added),))
 
 
-def _element_product(graph: Graph, node: Node) -> SumForm | None:
-    """Operands may be constants, of 8 bits as well."""
-    types = [graph.types[value] for value in (*node.inputs, *node.outputs)]
-    if not all(map(_is_byte, types)):
-        return None
-    a, b, y = (kind.encoding for kind in types if kind.encoding is not None)
-    gated = _find_gated(graph, node)
-    if gated:
-        return _tabulated(graph, gated, y, lambda x: x / (1 + np.exp(-x)))
-    known = [value for value in node.inputs if value in graph.constants and graph.constants[value].size == 1]
-    if known and len(set(node.inputs)) == PAIR and _real_number(graph, known[0]) > 0:
-        return _multiplied(graph, node, known[0])
-    steps = multiply_elements(a, b, y)
-    return steps and whole_form(dict(zip(node.inputs, (a, b), strict=True)), steps)
-
-
-def _find_gated(graph: Graph, node: Node) -> str:
-    """The value that is multiplied with its own sigmoid; "" where none is."""
-    for value, gate in (node.inputs, node.inputs[::-1]):
-        maker = graph.producer(gate)
-        if maker is not None and isinstance(maker.op, Sigmoid) and maker.inputs == [value]:
-            return value if graph.is_used_once(gate) else ""
-    return ""
-
-
-def _tabulated(graph: Graph, value: str, y: Encoding, function: Callable[[Array], Array]) -> SumForm:
-    """All results of an input of 8 bits, each rounded once."""
-    x = graph.types[value].encoding
-    assert x is not None
-    with np.errstate(over="ignore"):
-        real = function((np.arange(256) + float(x.offsets[0])) * x.scales[0])
-    stored = np.clip(np.floor(real / y.scales[0] + 0.5) - y.offsets[0], 0, 255)
-    return SumForm({value: x}, table=stored.astype(np.uint8))
-
-
-def _real_number(graph: Graph, name: str) -> float:
-    encoding = graph.types[name].encoding
-    assert encoding is not None
-    return float(encoding.decode(graph.constants[name]).reshape(()))
-
-
-def _multiplied(graph: Graph, node: Node, number: str) -> SumForm | None:
-    """Values times one number only get another scale."""
-    value = next(name for name in node.inputs if name != number)
-    x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
-    assert x is not None
-    assert y is not None
-    found = rescaling(x.scales[0] * _real_number(graph, number) / y.scales[0])
-    if found is None:
-        return None
-    constants = {number: np.full(graph.constants[number].shape, found.factor, np.float32)}
-    return SumForm({value: Encoding((1.0,), x.offsets)}, constants, (_adding(found.added),))
-
-
-def _moved(graph: Graph, node: Node) -> SumForm | None:
-    """Values that get the scale of the output, each from its own."""
-    y, inputs, constants, shifts = graph.types[node.outputs[0]].encoding, {}, {}, {}
-    assert y is not None
-    for value in filter(None, node.inputs):
-        x = graph.types[value].encoding
-        found = rescaling(x.scales[0] / y.scales[0]) if x is not None and _is_byte(graph.types[value]) else None
-        if x is None or found is None:
-            return None
-        seen = Encoding((found.factor,), x.offsets)
-        inputs[value] = seen
-        if x.scales != y.scales:
-            shifts[value] = found.added
-        if value in graph.constants:
-            constants[value] = seen.decode(graph.constants[value]) + np.float32(shifts.get(value, 0))
-    return SumForm(inputs, constants, shifts=shifts)
-
-
-def _bent(graph: Graph, node: Node) -> SumForm | None:
-    """Numbers below zero have factors of their own, with as many bits below a step."""
-    slope = node.inputs[1]
-    x, slopes, y = (graph.types[value].encoding for value in (node.inputs[0], slope, node.outputs[0]))
-    if x is None or y is None or slopes is None or slope not in graph.constants:
-        return None
-    ratio = x.scales[0] / y.scales[0]
-    found = rescaling(ratio, BENT_PARTS)
-    if found is None:
-        return None
-    real = slopes.decode(graph.constants[slope]).astype(np.float64)
-    bent = np.floor(real * ratio * 2.0**found.bits + 0.5) / 2.0**found.bits
-    constants = {slope: (bent / found.factor).astype(np.float32)}
-    return SumForm(
-        {node.inputs[0]: Encoding((found.factor,), x.offsets)}, constants, (_adding(found.added),)
-    )
-
-
-def _average(graph: Graph, node: Node) -> SumForm | None:
-    """Pools of 3 x 3 places are sums of products, those of 2 x 2 are rounded to a part of a step first."""
-    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
-    op, image = node.op, graph.types[node.inputs[0]].shape[1:3]
-    assert isinstance(op, PoolAvg2d)
-    if x is None or y is None or any(map(any, op.pad_amount)):
-        return None
-    ratio, places, kind = x.scales[0] / y.scales[0], int(np.prod(op.filter_size)), (op.filter_size, op.stride)
-    if op.filter_size == image or kind not in (HALVING, SMOOTHING):
-        return _mean(x, y, node.inputs[0], places)
-    if kind == HALVING:
-        # As much as half a part; at least what keeps halves from going down.
-        added = 2.0 ** (np.floor(np.log2(ratio)) - 5) if 0.5 <= ratio < PAIR else 0.0
-        return SumForm({node.inputs[0]: Encoding((ratio,), x.offsets)}, {}, (_adding(added),))
-    found = multiplier(x.scales[0], np.asarray([1 / places]), y.scales[0], COARSE_BITS)
-    if found is None:
-        return None
-    cut = Step("Mul", found.cut[0].astype(np.float32))
-    steps = (*_whole(places), cut, *_coarse((found.value / found.cut)[0]))
-    return SumForm({node.inputs[0]: Encoding((1.0,), x.offsets)}, {}, steps)
-
-
-def _reduced(graph: Graph, node: Node) -> SumForm | None:
-    x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
-    assert isinstance(node.op, ReduceMean)
-    if x.encoding is None or y.encoding is None or not x.is_static:
-        return None
-    places = int(np.prod([x.static_shape()[axis] for axis in node.op.axes]))
-    return _mean(x.encoding, y.encoding, node.inputs[0], places)
-
-
-def _mean(x: Encoding, y: Encoding, value: str, places: int) -> SumForm | None:
-    """The whole sum times a factor of 15 bits, halves up."""
-    found = multiplier(x.scales[0], np.asarray([1 / places]), y.scales[0], FINE_BITS)
-    if found is None or not places:
-        return None
-    return SumForm(
-        {value: Encoding((1.0,), x.offsets)}, {}, (*_whole(places), *shift_down(float(found.value[0]), 0.5))
-    )
-
-
-def _whole(places: int) -> tuple[Step, ...]:
-    """Means of whole numbers as sums, which are whole numbers again."""
-    return Step("Mul", np.asarray(places, np.float32)), Step("Round")
-
-
-def _negated(graph: Graph, node: Node) -> SumForm | None:
-    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
-    if x is None or y is None or x.scales[0] == y.scales[0]:
-        return None
-    found = rescaling(x.scales[0] / y.scales[0])
-    if found is None:
-        return None
-    return SumForm({node.inputs[0]: Encoding((found.factor,), x.offsets)}, {}, (_adding(found.added),))
-
-
-def _adding(number: float) -> Step:
-    return Step("Add", np.asarray(number, np.float32))
-
-
 Rule = Callable[[Graph, Node], SumForm | None]
 RULES: dict[type[Op], Rule] = {
     Conv2d: _convolution,
@@ -410,12 +242,12 @@ RULES: dict[type[Op], Rule] = {
     MatMul: _matmul,
     Softmax: _softmax,
     ElementWiseAdd: _sum,
-    ElementWiseMaximum: _moved,
-    ElementWiseMinimum: _moved,
+    ElementWiseMaximum: move_values,
+    ElementWiseMinimum: move_values,
     ElementWiseSubtract: _sum,
-    ElementWiseMultiply: _element_product,
-    ElementWiseNeg: _negated,
-    PoolAvg2d: _average,
-    Prelu: _bent,
-    ReduceMean: _reduced,
+    ElementWiseMultiply: multiply_values,
+    ElementWiseNeg: negate_values,
+    PoolAvg2d: average_places,
+    Prelu: bend_values,
+    ReduceMean: average_axes,
 }

@@ -43,7 +43,7 @@ def _fuse(graph: Graph, node: Node) -> None:
     way = _way(graph, node)
     names = {value: graph.fresh_name(value) for maker in way for value in maker.outputs}
     kind = graph.types[way[0].outputs[0]]
-    seen = graph.types[node.outputs[0]] if node.op.is_clamp else _finer(kind)
+    seen = graph.types[node.outputs[0]] if node.op.is_clamp else _refine(kind)
     for maker in way:
         inputs = [names.get(value, value) for value in maker.inputs]
         outputs = [names[value] for value in maker.outputs]
@@ -53,7 +53,7 @@ def _fuse(graph: Graph, node: Node) -> None:
     graph.set_input(node, 0, names[way[-1].outputs[0]])
 
 
-def _finer(kind: TensorType) -> TensorType:
+def _refine(kind: TensorType) -> TensorType:
     """16 bits for twice the range: sums are not clamped to what is stored of them."""
     assert kind.encoding is not None
     (scale,), (offset,) = kind.encoding.scales, kind.encoding.offsets

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.ir.op import Op
-from edgewright.ops.activation import Elu, ElementWiseSoftplus, Gelu, HardSwish, Sigmoid, Tanh
+from edgewright.ops.activation import ElementWiseSoftplus, Elu, Gelu, HardSwish, Sigmoid, Tanh
 from edgewright.ops.elementwise_unary import (
     ElementWiseCos,
     ElementWiseExp,

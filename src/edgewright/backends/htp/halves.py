@@ -26,7 +26,7 @@ STEP = 8192 / 8193
 
 def has_even_ties(graph: Graph, node: Node) -> bool:
     """Whether middles go to the even neighbour: in sums of equal shapes and of products, not elsewhere."""
-    if isinstance(node.op, ElementWiseAdd):
+    if type(node.op) is ElementWiseAdd:
         shapes = {graph.types[value].shape for value in node.inputs}
         return len(shapes) == 1 and not any(value in graph.constants for value in node.inputs)
     return not isinstance(node.op, Binary | Pool)
