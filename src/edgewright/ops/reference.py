@@ -50,10 +50,11 @@ def means_real_numbers(op: Op, types: Sequence[TensorType]) -> bool:
     fixed = {(t.dtype, t.encoding) for t in types if t.dtype.is_fixed_point}
     if not fixed or op.is_encoder:
         return False
-    return not op.keeps_encoding or len(fixed) > 1 or _fills(op)
+    return not op.keeps_encoding or len(fixed) > 1 or fills_gaps(op)
 
 
-def _fills(op: Op) -> bool:
+def fills_gaps(op: Op) -> bool:
+    """Whether an op that moves elements puts numbers of its own beside them."""
     return isinstance(op, FILLERS) or (isinstance(op, Pad) and op.scheme == Scheme.CONSTANT)
 
 

@@ -144,7 +144,8 @@ def _write_step(w: "Writer", step: Step, value: str, rank: int, channels: int) -
         return w.node(step.op, value, to=w.code(step.to))
     if step.operand is None:
         return w.node(step.op, value)
+    if not step.operand.ndim:
+        return w.node(step.op, value, w.constant(step.operand))
     shape = [1] * rank
     shape[channels] = step.operand.size
-    aligned = step.operand.reshape(shape if step.operand.ndim else ())
-    return w.node(step.op, value, w.constant(aligned))
+    return w.node(step.op, value, w.constant(step.operand.reshape(shape)))

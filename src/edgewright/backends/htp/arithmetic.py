@@ -40,6 +40,7 @@ from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_softmax import Softmax
+from edgewright.ops.reference import fills_gaps
 from edgewright.ops.windows import Geometry
 
 WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
@@ -54,7 +55,8 @@ POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
 
 def htp_sums(graph: Graph, node: Node) -> SumForm | None:
     """The form of a node of 8 bits; None where it is not known, or ordinary rounding does the same."""
-    rule = RULES.get(type(node.op), move_values if node.op.keeps_encoding else None)
+    is_moved = node.op.keeps_encoding and not fills_gaps(node.op)
+    rule = RULES.get(type(node.op), move_values if is_moved else None)
     if rule is None or not _is_plain(graph, node):
         return None
     return rule(graph, node)

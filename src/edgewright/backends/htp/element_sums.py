@@ -40,7 +40,7 @@ def multiply_values(graph: Graph, node: Node) -> SumForm | None:
     a, b, y = (kind.encoding for kind in types if kind.encoding is not None)
     steps = _multiply(a, b, y)
     whole = {name: Encoding((1.0,), e.offsets) for name, e in zip(node.inputs, (a, b), strict=True)}
-    return steps and SumForm(whole, {}, steps)
+    return None if steps is None else SumForm(whole, {}, steps)
 
 
 def _multiply(a: Encoding, b: Encoding, y: Encoding) -> tuple[Step, ...] | None:
