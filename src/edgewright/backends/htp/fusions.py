@@ -34,9 +34,16 @@ def _way(graph: Graph, node: Node) -> list[Node]:
         way.insert(0, maker)
         if not isinstance(maker.op, Reshape):
             is_same = graph.types[value].encoding == graph.types[node.outputs[0]].encoding
-            return way if has_coarse_sums(graph, maker) and not is_same else []
+            is_read = has_coarse_sums(graph, maker) or _is_wide_clamp(graph, maker, node)
+            return way if is_read and not is_same else []
         value = maker.inputs[0]
     return []
+
+
+def _is_wide_clamp(graph: Graph, maker: Node, node: Node) -> bool:
+    """Whether sums of 16 bits are clamped: by the bounds alone, not by what is stored of them."""
+    types = [graph.types[value].dtype for value in (*maker.outputs, *node.outputs)]
+    return node.op.is_clamp and maker.op.is_product and set(types) == {DType.UFIXED_POINT_16}
 
 
 def _fuse(graph: Graph, node: Node) -> None:
