@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.core.registry import Registry
-from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, Range, Roles
+from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, HtpWork, Range, Roles
 from edgewright.ir.types import TensorType
 
 ANY = frozenset(DType)
@@ -52,7 +52,7 @@ def tensor(dtype: DType, default: Any = MISSING) -> Any:
 
 
 def structural(default: Any = MISSING) -> Any:
-    """A dataclass field that QNN does not store: lift restores it from the tensors (``Op.structure``)."""
+    """A dataclass field that QNN does not store: lift restores it by ``Op.read_structure``."""
     return field(default=default, metadata={"structural": True})
 
 
@@ -102,6 +102,8 @@ class Op:
     scaled_inputs: ClassVar[tuple[int, ...]] = ()
     # The numbers that it is computed in when a model is quantized for the HTP.
     htp_precision: ClassVar[HtpPrecision] = HtpPrecision.FIXED_POINT
+    # What it costs there where it is no product.
+    htp_work: ClassVar[HtpWork] = HtpWork.ELEMENTS
     # Whether the HTP computes it from the full sums of the product before it, not from their 8 bits.
     is_fused_on_htp: ClassVar[bool] = False
     # Whether the HTP takes 4-bit weights with 8-bit and 16-bit activations (measured on the library).
@@ -172,6 +174,10 @@ class Op:
         """The reference, in plain numpy; slow is fine. An optional input left out is None."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")
 
+    def begin_session(self) -> Self:
+        """The op as one session runs it: itself, unless it remembers something from run to run."""
+        return self
+
     def types_for(self, inputs: Sequence[TensorType | None]) -> tuple[TensorType, ...]:
         """``infer`` with optional inputs left out as None."""
         return self.infer(*inputs)  # type: ignore[arg-type]
@@ -208,7 +214,7 @@ class Op:
         yield from ()
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """Values of the structural fields, derived from the tensors of a stored node."""

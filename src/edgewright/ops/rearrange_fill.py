@@ -11,7 +11,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, is_static
 from edgewright.ir.op import Op, Sample, register, scalar, structural, tensor
-from edgewright.ir.traits import EncodingRule, HtpPrecision
+from edgewright.ir.traits import EncodingRule, HtpPrecision, HtpWork
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import permute_shape
 
@@ -131,6 +131,8 @@ class Pad(Op):
 class Shape(Op):
     """Sizes of the axes from start up to end."""
 
+    htp_work = HtpWork.NONE
+
     # It reads no element.
     htp_precision = HtpPrecision.UNLISTED
 
@@ -147,7 +149,7 @@ class Shape(Op):
         return (np.asarray(inputs[0].shape[self.start : self.end], self.dtype.numpy),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The datatype is the output's."""
@@ -190,7 +192,7 @@ class ConstantOfShape(Op):
         return (np.broadcast_to(filling, tuple(int(dim) for dim in shape)),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """Shape and datatype are the output's."""
@@ -224,7 +226,7 @@ class _RandomLike(Op):
         raise NotImplementedError
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The datatype is the output's."""
