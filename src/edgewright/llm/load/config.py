@@ -35,16 +35,28 @@ FAMILIES: dict[str, Family] = {
     "qwen2": Family(has_qkv_bias=True),
     "qwen3": Family(has_qk_norm=True),
 }
-# Known, and why it is refused.
+_EXPERTS = "a mixture of experts: a router and several matrices in place of one are needed in every writer"
+_LOOKS = "a model that sees: its encoder of pictures is needed beside the decoder"
+# Known, and why it is refused, and what would be needed.
 REFUSED: dict[str, str] = {
-    "phimoe": "a mixture of experts: only MLX converts it (python -m mlx_lm convert)",
-    "phi3_v": "a vision model: the ONNX and OpenVINO flows for it have scripts of their own",
-    "phi4mm": "a multimodal model: its language part is Phi-4-mini, which is read from a folder of its own",
+    "phimoe": f"{_EXPERTS}; mlx-lm converts it (python -m mlx_lm convert)",
+    "phi3_v": f"{_LOOKS}; ONNX Runtime GenAI and OpenVINO have scripts of their own for it",
+    "phi4mm": "a multimodal model: encoders of pictures and sound and their LoRA weights are needed; "
+    "its language part is Phi-4-mini, which is read from a folder of its own",
+    "phi4_multimodal": "a multimodal model: encoders of pictures and sound are needed; its language part is "
+    "Phi-4-mini, which is read from a folder of its own",
     "phi": "Phi 1 and 2: parallel blocks with LayerNorm, which no writer here knows",
-    "phi4flash": "a hybrid with state space layers",
-    "mixtral": "a mixture of experts",
-    "qwen2_moe": "a mixture of experts",
-    "qwen3_moe": "a mixture of experts",
+    "phi4flash": "a hybrid with state space layers, which are needed in every writer",
+    "mixtral": _EXPERTS,
+    "qwen2_moe": _EXPERTS,
+    "qwen3_moe": _EXPERTS,
+    "llama4": _EXPERTS,
+    "llava": _LOOKS,
+    "mllama": _LOOKS,
+    "mistral3": _LOOKS,
+    "qwen2_vl": _LOOKS,
+    "qwen2_5_vl": _LOOKS,
+    "qwen3_vl": _LOOKS,
 }
 
 
