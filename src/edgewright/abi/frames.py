@@ -2,11 +2,10 @@
 
 import dataclasses
 import json
-import socket
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,6 +14,16 @@ from edgewright.core.numbers import Array
 
 _HEAD = struct.Struct("<QI")
 LONGEST_TEXT = 1 << 30
+
+
+class Line(Protocol):
+    """What messages are sent and received over: a socket, or what waits for one."""
+
+    def sendall(self, data: Any, /) -> None:
+        """Sends all bytes."""
+
+    def recv_into(self, room: memoryview, /) -> int:
+        """Receives what there is, and returns how much."""
 
 
 class Closed(Exception):
@@ -83,7 +92,7 @@ def _keep_array(value: Any, arrays: list[Array]) -> int:
     return len(arrays) - 1
 
 
-def send(to: socket.socket, codec: Codec, value: Any) -> None:
+def send(to: Line, codec: Codec, value: Any) -> None:
     """Sends one message."""
     arrays: list[Array] = []
     text = json.dumps(codec.encode(value, arrays)).encode()
@@ -95,7 +104,7 @@ def send(to: socket.socket, codec: Codec, value: Any) -> None:
             to.sendall(_view_bytes(array))
 
 
-def receive(source: socket.socket, codec: Codec) -> Any:
+def receive(source: Line, codec: Codec) -> Any:
     """Waits for one message; `Closed` if the other side is gone."""
     length, head = _HEAD.unpack(_receive_exactly(source, _HEAD.size))
     if length > LONGEST_TEXT or head > LONGEST_TEXT:
@@ -106,7 +115,7 @@ def receive(source: socket.socket, codec: Codec) -> Any:
     return codec.decode(json.loads(text), arrays)
 
 
-def _receive_array(source: socket.socket, name: str, shape: tuple[int, ...]) -> Array:
+def _receive_array(source: Line, name: str, shape: tuple[int, ...]) -> Array:
     array: Array = np.empty(shape, np.dtype(name))
     if array.nbytes:
         _fill(source, _view_bytes(array))
@@ -118,13 +127,13 @@ def _view_bytes(array: Array) -> memoryview:
     return memoryview(flat)
 
 
-def _receive_exactly(source: socket.socket, size: int) -> bytearray:
+def _receive_exactly(source: Line, size: int) -> bytearray:
     room = bytearray(size)
     _fill(source, memoryview(room))
     return room
 
 
-def _fill(source: socket.socket, room: memoryview) -> None:
+def _fill(source: Line, room: memoryview) -> None:
     done = 0
     while done < len(room):
         try:

@@ -172,6 +172,10 @@ class Op:
         """The reference, in plain numpy; slow is fine. An optional input left out is None."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")
 
+    def check_constants(self, types: Sequence[TensorType | None], known: Sequence[Array | None]) -> None:
+        """Refuses values that no run could use; ``known`` has None where an input is not constant."""
+        del types, known
+
     def types_for(self, inputs: Sequence[TensorType | None]) -> tuple[TensorType, ...]:
         """``infer`` with optional inputs left out as None."""
         return self.infer(*inputs)  # type: ignore[arg-type]
