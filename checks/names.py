@@ -25,7 +25,7 @@ CEILINGS = {
     "frontends": 399,
     "ir": 100,
     "lower": 3,
-    "ops": 228,
+    "ops": 227,
     "targets": 2,
 }
 STRICT_INSIDE = ("frontends/_common",)

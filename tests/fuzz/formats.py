@@ -1,5 +1,6 @@
 """The formats that are fuzzed: sound files to start from, how they are damaged, and what reads them."""
 
+import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -82,18 +83,17 @@ def _seed_tensorflow() -> dict[str, bytes]:
 def _seed_torchscript() -> dict[str, bytes]:
     from tests.unit.frontends.pytorch import hostile
 
-    return hostile_archives(hostile)
-
-
-def hostile_archives(source: object) -> dict[str, bytes]:
-    """TorchScript archives written by hand."""
-    import tempfile
-
-    writer = source
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "m.pt"
-        writer.write_archive(path)  # type: ignore[attr-defined]
-        return {"plain": path.read_bytes()}
+        codes = ("return torch.add(x, self.w)", "return torch.relu(x)", "return torch.matmul(x, self.w)")
+        paths = [
+            hostile.write(Path(folder) / f"{number}.pt", code=hostile.make_code(code))
+            for number, code in enumerate(codes)
+        ]
+        return {path.name: path.read_bytes() for path in paths}
+
+
+def _change_torchscript(name: str) -> mutate.Mutate:
+    return mutate.change_text if name.endswith(".py") else mutate.change_bytes
 
 
 def _import_model(path: Path) -> None:
@@ -102,6 +102,17 @@ def _import_model(path: Path) -> None:
     from edgewright.frontends.open_source import open_source
 
     imported = open_source(path).build({})
+    if imported.problems:
+        raise Problems(imported.problems)
+
+
+def _import_script(path: Path) -> None:
+    """TorchScript does not say the shapes of its inputs."""
+    from edgewright.core.errors import Problems
+    from edgewright.frontends._common.input_spec import InputSpec
+    from edgewright.frontends.open_source import open_source
+
+    imported = open_source(path, InputSpec(input_shapes={"x": (4,)})).build({})
     if imported.problems:
         raise Problems(imported.problems)
 
@@ -242,6 +253,7 @@ FORMATS: dict[str, Format] = {
     "onnx": Format("m.onnx", _seed_onnx, _change_onnx, _import_model),
     "tflite": Format("m.tflite", _seed_tflite, _change_tflite, _import_model),
     "tensorflow": Format("m.pb", _seed_tensorflow, mutate.change_message, _import_model),
+    "torchscript": Format("m.pt", _seed_torchscript, mutate.change_zip(_change_torchscript), _import_script),
     "net_json": Format(
         "m_net.json", _small_file("m_net.json"), mutate.change_json, _read_graph(_read_net_json)
     ),

@@ -1,11 +1,9 @@
-"""Damage that knows what a file is made of: messages, trees, archives, tables, text. The same seed, the same damage."""
+"""Damage that knows what a file is made of: messages, trees, archives, text; the same for the same seed."""
 
 import io
 import json
 import struct
-import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from random import Random
@@ -412,19 +410,3 @@ def change_context(random: Random, data: bytes) -> bytes:
     padded = body + bytes(-(32 + len(body)) % 64)
     head = data[:16] + struct.pack("<QQ", len(body), stored)
     return frame_again(head + padded + data[start : start + stored] + bytes(32))
-
-
-def read_checksum(content: bytes) -> int:
-    """As a zip has it."""
-    return zlib.crc32(content)
-
-
-def write_tar(members: list[tuple[str, bytes]]) -> bytes:
-    """An archive of weights."""
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w") as archive:
-        for name, content in members:
-            item = tarfile.TarInfo(name)
-            item.size = len(content)
-            archive.addfile(item, io.BytesIO(content))
-    return file.getvalue()

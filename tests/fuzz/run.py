@@ -1,8 +1,8 @@
 """Fuzzes the readers: `python -m tests.fuzz.run FORMAT --executions 20000`, guided by coverage.
 
-Every execution must end in a result or in one of our errors, within seconds and 2 GB. What does not is kept in
-tests/fuzz/found/FORMAT, and belongs into tests/fuzz/corpus once it is mended. A crash of the process, a hang in
-native code and too much memory end the run: libFuzzer writes the file.
+Every execution must end in a result or in one of our errors, within seconds and 2 GB. What does not is kept
+in tests/fuzz/found/FORMAT, and belongs into tests/fuzz/corpus once it is mended. A crash of the process, a
+hang in native code and too much memory end the run: libFuzzer writes the file.
 """
 
 import argparse

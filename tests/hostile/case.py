@@ -22,7 +22,7 @@ Content = bytes | str | Callable[[Path], None]
 
 @dataclass(frozen=True)
 class Case:
-    """Files by their names in the folder `in`, and words that are run beside it; `out` is for what they write.
+    """Files by their names in the folder `in`, and words that are run beside it; results go to `out`.
 
     A content that is a function is given its path and makes what it likes there.
     """
@@ -96,23 +96,21 @@ def check(case: Case, runner: Runner, folder: Path) -> Outcome:
 
 def _find_problem(case: Case, outcome: Outcome, after: dict[str, Any], before: dict[str, Any]) -> str | None:
     named = {HANG: f"it took more than {SECONDS} s", TRACEBACK: "a traceback"}
-    if outcome.code not in case.codes:
-        return f"exit code {named.get(outcome.code, outcome.code)}, expected {case.codes}"
-    if outcome.peak > MOST_MEMORY:
-        return f"{outcome.peak >> 20} MiB were taken"
-    if "Traceback" in outcome.said:
-        return "a traceback"
-    if outcome.code and outcome.said.count("error[") != 1:
-        return f"{outcome.said.count('error[')} errors are reported, expected one"
-    if case.says and case.says not in outcome.said:
-        return f"'{case.says}' is not said"
+    ending = named.get(outcome.code, outcome.code)
+    errors = outcome.said.count("error[")
     changed = [name for name in after if after[name] != before.get(name)]
     outside = [name for name in changed if name != "out" and not name.startswith("out/")]
-    if outside or before.keys() - after.keys():
-        return f"outside of the output folder these changed: {outside or before.keys() - after.keys()}"
-    if outcome.code and changed:
-        return f"a failed run left {changed}"
-    return None
+    gone = before.keys() - after.keys()
+    rules = {
+        f"exit code {ending}, expected {case.codes}": outcome.code in case.codes,
+        f"{outcome.peak >> 20} MiB were taken": outcome.peak <= MOST_MEMORY,
+        "a traceback": "Traceback" not in outcome.said,
+        f"{errors} errors are reported, expected one": not outcome.code or errors == 1,
+        f"'{case.says}' is not said": case.says in outcome.said,
+        f"outside of the output folder these changed: {outside or gone}": not (outside or gone),
+        f"a failed run left {changed}": not (outcome.code and changed),
+    }
+    return next((problem for problem, holds in rules.items() if not holds), None)
 
 
 def _list_entries(folder: Path) -> dict[str, Any]:

@@ -6,7 +6,16 @@ import numpy as np
 
 from tests.hostile.case import Case
 from tests.unit.frontends.tensorflow.graph_writer import (
-    DECLARED, FLOAT, calls, const, dtype, field, graph, node, placeholder, shape,
+    DECLARED,
+    FLOAT,
+    calls,
+    const,
+    dtype,
+    field,
+    graph,
+    node,
+    placeholder,
+    shape,
 )  # fmt: skip
 
 CONVERT = ("edgewright", "convert", "in/m.pb", "-o", "out/m.cpp")
@@ -194,4 +203,4 @@ def fill(op: str) -> dict[str, bytes]:
     return {n: field(2, i["words"][0]) if "words" in i else kinds[i["type"]] for n, i in required.items()}
 
 
-CASES = [*list_files(), *list_functions(), *list_tensors(), *list_nodes(), *list_declared()]
+CASES = [*list_files(), *list_functions(), *list_tensors(), *list_nodes()]

@@ -10,7 +10,7 @@ from edgewright.core.numbers import DType
 from edgewright.frontends.tflite.declarations import ARITIES, MANY, RANGES
 from edgewright.frontends.tflite.options import find_fields
 from tests.hostile.case import Case
-from tests.unit.frontends.tflite.cases import float_cases, ints, q8, single, weights, x
+from tests.unit.frontends.tflite.cases import ints, q8, single, weights, x
 from tests.unit.frontends.tflite.writer import BUILTINS, Operator, Subgraph, Tensor, const, model
 
 CONVERT = ("edgewright", "convert", "in/m.tflite", "-o", "out/m.cpp")
@@ -181,4 +181,4 @@ def list_custom() -> Iterator[Case]:
     yield case("an unknown custom op", single("m", "Magic", [x(2)], {}, custom=b"\1\2").data, (4,))
 
 
-CASES = [*list_files(), *list_places(), *list_encodings(), *list_sizes(), *list_declared(), *list_custom()]
+CASES = [*list_files(), *list_places(), *list_encodings(), *list_sizes(), *list_custom()]

@@ -5,13 +5,17 @@ code, what was said, the time and the memory. A process with threads must not fo
 """
 
 import importlib
+import io
 import json
 import os
 import resource
 import signal
 import sys
+import tempfile
+import threading
 import time
 import traceback
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +90,25 @@ def _measure_address_space() -> int:
     return pages * resource.getpagesize()
 
 
+def _warm_up() -> None:
+    """Runs commands that end before they start threads: forks need not import what these have imported."""
+    from tests.hostile.warm_commands import COMMANDS, lay_out
+
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        lay_out(Path(folder))
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            for words in COMMANDS:
+                _find_main(words[0])(list(words[1:]))
+        os.chdir("/")
+    assert threading.active_count() == 1
+
+
 def main() -> None:
     """Answers until its input ends."""
     for name in _WARM:
         importlib.import_module(name)
+    _warm_up()
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     for line in sys.stdin:

@@ -123,8 +123,8 @@ class WorkerProcess:
         self._number += 1
         line = _PatientLine(self._line, self.process.pid, self.seconds)
         try:
-            send(line, self._codec, (self._number, request, arguments))
-            number, answer = receive(line, self._codec)
+            send(line.send_bytes, self._codec, (self._number, request, arguments))
+            number, answer = receive(line.receive_bytes, self._codec)
         except _NoAnswer:
             what = f"gave no answer to '{request}' in {self.seconds:g} s"
             do = f"set {VARIABLE} to more seconds, or use a smaller graph"
@@ -182,13 +182,13 @@ class _PatientLine:
         self._end = time.monotonic() + seconds
         self._stopped = 0.0
 
-    def sendall(self, data: Any) -> None:
+    def send_bytes(self, data: Any) -> None:
         """Sends all bytes."""
         rest = memoryview(data).cast("B")
         while len(rest):
             rest = rest[self._wait(partial(self._line.send, rest)) :]
 
-    def recv_into(self, room: memoryview) -> int:
+    def receive_bytes(self, room: memoryview) -> int:
         """Receives what there is."""
         return self._wait(partial(self._line.recv_into, room))
 
@@ -242,10 +242,10 @@ def serve(descriptor: int, codec: Codec, answer: Callable[[str, dict[str, Any]],
     with socket.socket(fileno=descriptor) as line:
         while True:
             try:
-                number, name, arguments = receive(line, codec)
+                number, name, arguments = receive(line.recv_into, codec)
             except Closed:
                 return
-            send(line, codec, (number, answer(name, arguments)))
+            send(line.sendall, codec, (number, answer(name, arguments)))
 
 
 def answer_by(host: object, name: str, arguments: dict[str, Any]) -> tuple[Any, EdgewrightError | None]:

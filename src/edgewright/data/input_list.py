@@ -49,7 +49,7 @@ def read_input_list(path: Path | str, inputs: Sequence[str], spellings: Mapping[
     layers, tensors, start = _parse_head(texts)
     known = {**spellings, **{name: name for name in inputs}}
     lines: list[InputLine] = []
-    # A line that is repeated is looked up once: the files of a million lines are not asked for a million times.
+    # A line that is repeated is looked up once: its files are not asked for a million times.
     parsed: dict[str, dict[str, Path]] = {}
     problems: list[EdgewrightError] = []
     for number, text in enumerate(texts[start:], start=start + 1):

@@ -28,7 +28,8 @@ def check_size(tensor_type: TensorType, where: Where | None = None, *, is_comput
     if isinstance(count, int) and count > most:
         kind = "computed from constants alone" if is_computed else "allowed"
         raise LimitExceeded(
-            f"the tensor would have shape {list(tensor_type.shape)}: {count} elements, at most {most} are {kind}",
+            f"the tensor would have shape {list(tensor_type.shape)}: {count} elements, "
+            f"at most {most} are {kind}",
             where,
             do="check the shapes and the op's parameters"
             if is_computed

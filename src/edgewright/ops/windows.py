@@ -59,15 +59,15 @@ def check_geometry(x: TensorType, window: Sequence[int], geometry: Geometry) -> 
             f"{list(geometry.dilation)}, pads {list(geometry.pads)}) do not fit {x}",
             do="give one window size, stride, dilation and pair of pads for each spatial axis",
         )
-    _at_least(1, "window", window)
-    _at_least(1, "stride", geometry.stride)
-    _at_least(1, "dilation", geometry.dilation)
-    _at_least(1, "group", [geometry.group])
+    _check_least(1, "window", window)
+    _check_least(1, "stride", geometry.stride)
+    _check_least(1, "dilation", geometry.dilation)
+    _check_least(1, "group", [geometry.group])
     sides = [side for pair in geometry.pads for side in pair]
-    _at_least(0, "padding", sides)
+    _check_least(0, "padding", sides)
     for what, numbers in (("window", window), ("stride", geometry.stride), ("dilation", geometry.dilation)):
-        _at_most(LARGEST_STEP, what, numbers)
-    _at_most(LARGEST_STEP, "padding", sides)
+        _check_most(LARGEST_STEP, what, numbers)
+    _check_most(LARGEST_STEP, "padding", sides)
 
 
 def fixed_dims(dims: Sequence[Dim], of: str) -> tuple[int, ...]:
@@ -124,13 +124,13 @@ def windows(
     return as_strided(array, shape, (step[0], *moves, *inside, step[-1]), writeable=False)
 
 
-def _at_most(most: int, what: str, numbers: Sequence[Dim]) -> None:
+def _check_most(most: int, what: str, numbers: Sequence[Dim]) -> None:
     if any(isinstance(number, int) and number > most for number in numbers):
         raise LimitExceeded(
             f"{what} {list(numbers)} is above {most}", do=f"use at most {most}, or export the model again"
         )
 
 
-def _at_least(least: int, what: str, numbers: Sequence[Dim]) -> None:
+def _check_least(least: int, what: str, numbers: Sequence[Dim]) -> None:
     if any(isinstance(number, int) and number < least for number in numbers):
         raise ShapeMismatch(f"{what} {list(numbers)} is below {least}", do=f"use at least {least}")

@@ -141,7 +141,7 @@ def _run_graph(task: _Task) -> NetRun:
             record.inferences += 1
         record.is_complete = True
     except Exception:
-        # What a failed run wrote would be taken for that of a good one. What ^C leaves is whole and described.
+        # What a failed run wrote would be taken for that of a good one; what ^C leaves is described.
         results.remove()
         raise
     except BaseException:

@@ -100,17 +100,13 @@ def run_guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
         except BrokenPipeError:
             _forget_stdout()
             return BROKEN_PIPE
-        except OSError as problem:
+        except Exception as problem:
+            # Native code that is interrupted, for example while it is imported, raises errors of its own.
             if signals:
                 return _report_stop(signals)
-            if problem.filename is None:
+            if not (isinstance(problem, OSError) and problem.filename):
                 raise
-            return _tell(_explain_system_error(problem))
-        except Exception:
-            # Native code that is interrupted, for example while it is imported, raises errors of its own.
-            if not signals:
-                raise
-            return _report_stop(signals)
+            code = _tell(_explain_system_error(problem))
         return code
 
 

@@ -99,9 +99,15 @@ def _read_version(document: Fields, otherwise: str) -> str:
 def _read_section(document: Fields, section: str, *, is_param: bool) -> Iterator[TensorEncoding]:
     content = document.first_of(section)
     if isinstance(content, list):
+        names: set[str] = set()
         for item in content:
             fields = Fields(item, document.where, f"an item of '{section}'")
             name = as_name(fields.first_of("name"), "'name'", document.where)
+            if name in names:
+                raise BadInput(
+                    f"'{section}' has two encodings for the tensor", _locate_tensor(document.where, name)
+                )
+            names.add(name)
             yield _read_listed_entry(
                 Fields(item, _locate_tensor(document.where, name), "the entry"), name, is_param=is_param
             )

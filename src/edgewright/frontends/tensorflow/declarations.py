@@ -72,7 +72,9 @@ def _count_inputs(attributes: Attributes, item: int | str, declared: _Declaratio
     if isinstance(item, int):
         return item
     attribute = declared.attributes[item]
-    return attributes.count(item, _LISTED[attribute.kind]) if attribute.is_list else attributes.whole(item)
+    return (
+        attributes.count_items(item, _LISTED[attribute.kind]) if attribute.is_list else attributes.whole(item)
+    )
 
 
 def _check_attribute(node: Node, name: str, declared: _Attribute) -> None:
@@ -105,7 +107,7 @@ def _check_words(node: Node, name: str, declared: _Attribute) -> None:
 def _check_types(node: Node, name: str, declared: _Attribute) -> None:
     if declared.kind != "type":
         return
-    for code in node.attributes.codes(name, is_list=declared.is_list):
+    for code in node.attributes.list_types(name, is_list=declared.is_list):
         if not 1 <= code % 100 <= _MOST_TYPES or not 0 < code < 200:
             raise _make_error(node, f"attribute '{name}' is datatype {code}, which TensorFlow does not have")
 
@@ -114,7 +116,7 @@ def _check_least(node: Node, name: str, declared: _Attribute) -> None:
     if declared.least is None:
         return
     if declared.is_list:
-        value = node.attributes.count(name, _LISTED[declared.kind])
+        value = node.attributes.count_items(name, _LISTED[declared.kind])
     else:
         value = node.attributes.whole(name)
     if value < declared.least:

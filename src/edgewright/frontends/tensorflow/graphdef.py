@@ -76,12 +76,12 @@ class Attributes:
         """A list of words."""
         return self.message(name).message(1).texts(2)
 
-    def codes(self, name: str, *, is_list: bool) -> list[int]:
+    def list_types(self, name: str, *, is_list: bool) -> list[int]:
         """Numbers of datatypes."""
-        found = self.message(name)
-        return found.message(1).ints(6) if is_list else [found.whole(6)]
+        stored = self.message(name)
+        return stored.message(1).ints(6) if is_list else [stored.whole(6)]
 
-    def count(self, name: str, number: int) -> int:
+    def count_items(self, name: str, number: int) -> int:
         """How many items a list has in a field."""
         items = self.message(name).message(1)
         if number in _NUMBERS:

@@ -20,14 +20,14 @@ class Arity:
     outputs: tuple[int, int] = (1, 1)
 
 
-def _take(
+def _declare(
     count: int, most: int | None = None, required: int | None = None, outputs: int | tuple[int, int] = 1
 ) -> Arity:
     made = (outputs, outputs) if isinstance(outputs, int) else outputs
     return Arity((count, count if most is None else most), count if required is None else required, made)
 
 
-_ONE, _TWO, _THREE = _take(1), _take(2), _take(3)
+_ONE, _TWO, _THREE = _declare(1), _declare(2), _declare(3)
 ARITIES: Mapping[str, Arity] = {
     **dict.fromkeys(
         (
@@ -80,29 +80,29 @@ ARITIES: Mapping[str, Arity] = {
         ),
         _THREE,
     ),
-    **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D", "CONV_3D", "FULLY_CONNECTED"), _take(2, 3)),
-    **dict.fromkeys(("TRANSPOSE_CONV", "CONV_3D_TRANSPOSE"), _take(3, 4)),
-    **dict.fromkeys(("ADD_N", "CONCATENATION", "PACK"), _take(1, MANY)),
-    "ASSIGN_VARIABLE": _take(2, outputs=0),
-    "BIDIRECTIONAL_SEQUENCE_LSTM": _take(39, 48, 1, outputs=(1, 2)),
-    "CALL": _take(0, MANY, outputs=(0, MANY)),
-    "CALL_ONCE": _take(0, outputs=0),
-    "IF": _take(1, MANY, outputs=(0, MANY)),
-    "NON_MAX_SUPPRESSION_V4": _take(5, outputs=2),
-    "NON_MAX_SUPPRESSION_V5": _take(6, outputs=3),
-    "ONE_HOT": _take(4),
-    "RESHAPE": _take(1, 2),
-    "SPLIT": _take(2, outputs=(1, MANY)),
-    "SPLIT_V": _take(3, outputs=(1, MANY)),
-    "STABLEHLO_COMPOSITE": _take(0, MANY, outputs=(1, MANY)),
-    "STRIDED_SLICE": _take(4),
-    "SVDF": _take(5, required=3),
-    "TOPK_V2": _take(2, outputs=2),
-    "UNIDIRECTIONAL_SEQUENCE_LSTM": _take(20, 24, 1),
-    "UNIDIRECTIONAL_SEQUENCE_RNN": _take(5, outputs=(1, 2)),
-    "UNPACK": _take(1, outputs=(1, MANY)),
-    "VAR_HANDLE": _take(0),
-    "WHILE": _take(1, MANY, outputs=(0, MANY)),
+    **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D", "CONV_3D", "FULLY_CONNECTED"), _declare(2, 3)),
+    **dict.fromkeys(("TRANSPOSE_CONV", "CONV_3D_TRANSPOSE"), _declare(3, 4)),
+    **dict.fromkeys(("ADD_N", "CONCATENATION", "PACK"), _declare(1, MANY)),
+    "ASSIGN_VARIABLE": _declare(2, outputs=0),
+    "BIDIRECTIONAL_SEQUENCE_LSTM": _declare(39, 48, 1, outputs=(1, 2)),
+    "CALL": _declare(0, MANY, outputs=(0, MANY)),
+    "CALL_ONCE": _declare(0, outputs=0),
+    "IF": _declare(1, MANY, outputs=(0, MANY)),
+    "NON_MAX_SUPPRESSION_V4": _declare(5, outputs=2),
+    "NON_MAX_SUPPRESSION_V5": _declare(6, outputs=3),
+    "ONE_HOT": _declare(4),
+    "RESHAPE": _declare(1, 2),
+    "SPLIT": _declare(2, outputs=(1, MANY)),
+    "SPLIT_V": _declare(3, outputs=(1, MANY)),
+    "STABLEHLO_COMPOSITE": _declare(0, MANY, outputs=(1, MANY)),
+    "STRIDED_SLICE": _declare(4),
+    "SVDF": _declare(5, required=3),
+    "TOPK_V2": _declare(2, outputs=2),
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": _declare(20, 24, 1),
+    "UNIDIRECTIONAL_SEQUENCE_RNN": _declare(5, outputs=(1, 2)),
+    "UNPACK": _declare(1, outputs=(1, MANY)),
+    "VAR_HANDLE": _declare(0),
+    "WHILE": _declare(1, MANY, outputs=(0, MANY)),
 }
 # The least and the most of an option, by its name: one name means the same in all ops.
 RANGES: Mapping[str, tuple[int, int]] = {
@@ -139,12 +139,12 @@ def check_operator(operator: Operator, where: Where) -> None:
         _check_option(name, value, where)
 
 
-def _check_count(what: str, found: int, limits: tuple[int, int], where: Where) -> None:
+def _check_count(what: str, count: int, limits: tuple[int, int], where: Where) -> None:
     least, most = limits
-    if least <= found <= most:
+    if least <= count <= most:
         return
     expected = str(least) if least == most else f"{least} or more" if most == MANY else f"{least} to {most}"
-    raise BadInput(f"{found} {what} are given, expected {expected}", where, do="export the model again")
+    raise BadInput(f"{count} {what} are given, expected {expected}", where, do="export the model again")
 
 
 def _check_option(name: str, value: object, where: Where) -> None:

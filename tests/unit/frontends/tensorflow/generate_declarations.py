@@ -1,7 +1,7 @@
 """Writes what TensorFlow declares of the ops that we translate.
 
-TensorFlow is needed only here: python tests/unit/frontends/tensorflow/generate_declarations.py OPS.txt OUT.json,
-where OPS.txt lists the names of ops, one a line.
+TensorFlow is needed only here: python generate_declarations.py OPS.txt OUT.json, where OPS.txt lists the
+names of ops, one a line.
 """
 
 import json
