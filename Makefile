@@ -8,12 +8,12 @@ JOBS ?= 2
 NATIVE = test "$$(uname -sm)" = "Linux x86_64" && getconf GNU_LIBC_VERSION >/dev/null 2>&1 \
 	&& $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[native]'
 # torch is 200 MB and a minute; Playwright drives the Chromium that the system has (Debian: chromium).
-EXTRAS = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch,browser,openvino,cluster]'
+EXTRAS = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch,browser,openvino,cluster,site,s3,servers,tflite]'
 PYTEST = $(PY) -m pytest -n $(JOBS)
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet fuzz audit lint api docs format clean
+.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet bench-llm fuzz audit lint api docs site test-pythons test-lowest release-check format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -36,6 +36,8 @@ demo-full: demo
 		--precisions w8a8 w8a16 -o output/demo/sweep
 	.venv/bin/edgewright evaluate examples/models/mnist_cntk.onnx --data examples/data/digits.npz --samples 20 \
 		--comparator snr -o output/demo/evaluation
+	.venv/bin/edgewright evaluate examples/models/mnist_cntk.onnx --data examples/data/digits.npz --samples 20 \
+		--comparator cos -o output/demo/evaluation
 	$(EXTRAS)
 	$(PYTEST) tests/test_docs.py -m slow
 
@@ -96,6 +98,15 @@ audit: $(READY)
 	-$(PY) -m pip install --quiet --disable-pip-version-check -e '.[audit]'
 	$(PY) checks/dependencies.py --audit
 
+# The tools of the chapter on Phi and ours, in an environment of their own (2 GB; llama.cpp is compiled: ten minutes).
+# ARGS="--model FOLDER --calib IDS.npy --text IDS.npy --other BOOK.txt --large FOLDER"; writes docs/llm.md.
+bench-llm: $(READY)
+	test -x .venv-peers-llm/bin/python || $(PYTHON) -m venv .venv-peers-llm
+	.venv-peers-llm/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/llm_peers.txt -e .
+	.venv-peers-llm/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r benchmarks/llm_peers_alone.txt
+	.venv-peers-llm/bin/python -m pytest -q -p no:cacheprovider tests/unit/llm/test_own_runtimes.py
+	.venv-peers-llm/bin/python -m benchmarks.llm $(ARGS)
+
 lint: $(READY)
 	$(PY) -m ruff check $(CODE)
 	$(PY) -m ruff format --check $(CODE)
@@ -116,6 +127,27 @@ api: $(READY)
 
 docs: $(READY)
 	$(PY) docs/generate.py
+
+# The website, searchable, without a network; fails where a link leads nowhere.
+site: $(READY)
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[site]'
+	$(PY) docs/site.py $(ARGS)
+
+RELEASE = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
+# The fast tests on every Python that this machine has, each in an environment of its own.
+test-pythons: $(READY)
+	$(RELEASE)
+	$(PY) checks/environments.py --pythons 3.11 3.12 3.13 3.14
+
+# The fast tests with the lowest versions that pyproject.toml allows.
+test-lowest: $(READY)
+	$(RELEASE)
+	$(PY) checks/environments.py --lowest
+
+# The release checklist: build, metadata, contents, clean installs, README's commands.
+release-check: $(READY)
+	$(RELEASE)
+	$(PY) checks/release.py
 
 format: $(READY)
 	$(PY) -m ruff check --fix $(CODE)

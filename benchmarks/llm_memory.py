@@ -9,12 +9,15 @@ import json
 import subprocess
 import sys
 import time
+import zlib
+from concurrent.futures import Executor
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-CONFIG = {
+CONFIG: dict[str, Any] = {
     "model_type": "phi3",
     "hidden_size": 3072,
     "intermediate_size": 8192,
@@ -37,32 +40,35 @@ print(usage.ru_maxrss // 1024, round(usage.ru_utime + usage.ru_stime), round(tim
 """
 
 
-def write_checkpoint(folder: Path, layers: int) -> None:
+def write_checkpoint(
+    folder: Path, layers: int, config: dict[str, Any] = CONFIG, pool: Executor | None = None
+) -> None:
     """Random weights, a shard for each layer."""
     from edgewright.llm.load.checkpoint import list_expected_shapes
     from edgewright.llm.load.config import read_model_spec
 
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps({**CONFIG, "num_hidden_layers": layers}))
-    tokens = {f"t{number}": number for number in range(CONFIG["vocab_size"])}
+    (folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": layers}))
+    tokens = {f"t{number}": number for number in range(config["vocab_size"])}
     model = {"type": "BPE", "byte_fallback": True, "vocab": tokens, "merges": []}
     (folder / "tokenizer.json").write_text(json.dumps({"added_tokens": [], "model": model}))
     shards: dict[str, list[str]] = {}
     shapes = list_expected_shapes(read_model_spec(folder))
     for name in shapes:
         shards.setdefault(name.rpartition("layers.")[2].partition(".")[0], []).append(name)
-    places = {}
+    places, tasks = {}, []
     for number, names in shards.items():
         file = f"shard-{number}.safetensors"
         places |= dict.fromkeys(names, file)
         if not (folder / file).exists():
-            write_shard(folder / file, {name: shapes[name] for name in names})
+            tasks.append((folder / file, {name: shapes[name] for name in names}))
+    list((pool.map if pool else map)(lambda task: write_shard(*task), tasks))
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
 
 
 def write_shard(path: Path, shapes: dict[str, tuple[int, ...]]) -> None:
     """A file of random tensors, which is there when it is whole."""
-    rng, header, offset = np.random.default_rng(len(path.name)), {}, 0
+    rng, header, offset = np.random.default_rng(zlib.crc32(path.name.encode())), {}, 0
     for name, shape in shapes.items():
         size = 2 * int(np.prod(shape))
         header[name] = {"dtype": "BF16", "shape": list(shape), "data_offsets": [offset, offset + size]}

@@ -24,11 +24,12 @@ KNOWN = (
     r"none of aarch64-linux-gnu-g\+\+ is installed",
     r"aarch64-linux-gnu-g\+\+ and qemu-aarch64 are not both installed",
     r"aimet-onnx is not installed",
+    r"tensorflow is not installed",
     r"\S+==\S+ (cannot be fetched here|was not fetched within)",
     r"node is not installed",
-    r"s3fs and moto\[server\] are not installed",
     r"could not import '(keras|transformers|sacrebleu|scipy\S*|sentencepiece|tokenizers)'",
     r"the libraries refuse it",
+    r"a runtime of language models is not installed",
 )
 LIMIT = 10
 

@@ -35,3 +35,9 @@ do_HEAD
 log_message
 use_listings_cache  # fsspec reads it
 compute_all  # jobs of many runs call it
+_.ftype  # settings of other packages' objects
+_.nthread
+_.do_sample
+_.ignore_eos
+_.max_new_tokens
+_.chat_template

@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 REFERENCE = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT))
 
-import edgewright  # noqa: E402 - after the path of the tests
+import edgewright  # noqa: E402
+from docs.op_datatypes import datatypes_page  # noqa: E402 - after the path of the tests
 from edgewright.analyse.architecture.check import RULES  # noqa: E402
 from edgewright.backends.op_card import list_op_names, make_op_card  # noqa: E402
 from edgewright.core import errors  # noqa: E402
@@ -317,7 +318,7 @@ def ops_page() -> str:
         "# QNN ops: where they come from and how they run\n",
         (
             f"{len(cards)} ops: {how['engine']} run on ONNX Runtime, {how['reference']} in the numpy "
-            f"reference, {how['no']} are known by signature and shape rule.\n"
+            "reference; [what each does in each datatype](op-datatypes.md).\n"
         ),
         *_frontend_counts(),
         "| QNN op | CPU backend | quantized for HTP | traits | from ONNX (in the node suite) | parameters |",
@@ -484,6 +485,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "api.md": api_page,
     "onnx-node-suite.md": suite_page,
     "ops.md": ops_page,
+    "op-datatypes.md": datatypes_page,
     "tflite-ops.md": tflite_page,
     "pytorch-ops.md": pytorch_page,
     "pytorch-samples.md": torch_samples_page,

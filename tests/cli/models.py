@@ -50,6 +50,26 @@ def image_net(path, channels=3, size=6):
     )
 
 
+def written_out_norm(path):
+    """A convolution and a batch norm in elementary ops: (x - mean) * rsqrt(var) * scale + shift."""
+    rng = np.random.default_rng(4)
+    weights = {"w": rng.standard_normal((4, 3, 3, 3)).astype(np.float32), "epsilon": np.float32([1e-3])}
+    weights |= {
+        name: rng.random((4, 1, 1)).astype(np.float32) + 0.5 for name in ("mean", "var", "scale", "shift")
+    }
+    nodes = [
+        helper.make_node("Conv", ["image", "w"], ["c"], name="conv"),
+        helper.make_node("Add", ["var", "epsilon"], ["v"]),
+        helper.make_node("Sqrt", ["v"], ["root"]),
+        helper.make_node("Reciprocal", ["root"], ["rsqrt"]),
+        helper.make_node("Mul", ["rsqrt", "scale"], ["factor"]),
+        helper.make_node("Sub", ["c", "mean"], ["centred"], name="sub"),
+        helper.make_node("Mul", ["centred", "factor"], ["scaled"], name="mul"),
+        helper.make_node("Add", ["scaled", "shift"], ["y"], name="add"),
+    ]
+    return save(path, nodes, [("image", FLOAT, [1, 3, 6, 6])], [("y", FLOAT, [1, 4, 4, 4])], weights)
+
+
 def token_net(path):
     """int64 in and int64 out, and a float output between."""
     table = np.random.default_rng(2).standard_normal((10, 4)).astype(np.float32)

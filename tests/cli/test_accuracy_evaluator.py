@@ -175,7 +175,7 @@ def test_tokens_and_several_outputs(here):
 
 
 @pytest.mark.slow
-def test_results_of_an_earlier_evaluation_are_gone(here):
+def test_results_of_an_earlier_evaluation_are_gone(here, capsys):
     stale = here / "qacc_temp" / "infer" / "schema7_qnn_old"
     stale.mkdir(parents=True)
     kept = here / "qacc_temp" / "infer" / "mine"
@@ -183,6 +183,7 @@ def test_results_of_an_earlier_evaluation_are_gone(here):
     assert evaluate("-silent") == 0
     assert not stale.exists()
     assert kept.exists()
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

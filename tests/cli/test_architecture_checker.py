@@ -106,6 +106,13 @@ def test_the_model_that_is_read_is_never_written_over(call, model, tmp_path):
     assert (tmp_path / "m_modified_net.json").exists()
 
 
+def test_a_model_that_nothing_can_be_modified_in_is_not_written(call, model, tmp_path):
+    assert call(main, "-i", model, "-o", tmp_path / "first", "--modify", "all").code == 0
+    answer = call(main, "-i", tmp_path / "first/m_net.json", "-o", tmp_path / "again", "--modify", "all")
+    assert "no model was written" in answer.out
+    assert [path.name for path in (tmp_path / "again").iterdir()] == ["m_architecture_checker.csv"]
+
+
 def test_weights_are_not_needed_to_look_at_shapes(call, model, tmp_path):
     alone = tmp_path / "alone" / "m_net.json"
     alone.parent.mkdir()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import edgewright as ew
-from edgewright.build.plain import to_json
+from edgewright.core.plain import to_json
 from edgewright.tools.compare_builds_command import main
 from tests.browser.sample_build import HOSTILE, hostile, record
 

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import onnx
 import pytest
+from onnx import helper
 
 import edgewright as ew
 from edgewright.tools.qnn_onnx_converter import main
@@ -323,11 +324,51 @@ def test_reports_come_as_json_too(call, image, tmp_path):
     assert dry["is_convertible"] is True
 
 
-@pytest.mark.parametrize("words", [["--target_device", "hexagon"]])
-def test_what_is_not_built_yet_says_so(call, image, tmp_path, words):
-    answer = call(main, "-i", image, "-o", tmp_path / "m", *words)
-    assert (answer.code, f"option '{words[0]}' is not built yet" in answer.err) == (4, True)
-    assert not (tmp_path / "m.cpp").exists()
+@pytest.mark.parametrize(
+    ("device", "said"),
+    [
+        ("hexagon", "--target_device hexagon: every op is one that the HTP has"),
+        ("htp", "--target_device htp: every op is one that the HTP has"),
+        ("cpu", "--target_device cpu: every op is one that QNN lists for its CPU backend"),
+        ("gpu", "--target_device gpu: every op is one that QNN lists for its GPU backend"),
+    ],
+)
+def test_a_device_that_has_every_op_is_said(call, image, tmp_path, device, said):
+    answer = call(main, "-i", image, "-o", tmp_path / "m", "--target_device", device)
+    assert (answer.code, said in answer.out) == (0, True), answer.out
+
+
+def test_what_a_device_lacks_is_said(call, tmp_path):
+    node = helper.make_node("Asin", ["x"], ["y"])
+    path = models.save(
+        tmp_path / "m.onnx", [node], [("x", models.FLOAT, [1, 4])], [("y", models.FLOAT, [1, 4])]
+    )
+    answer = call(main, "-i", path, "--target_device", "gpu")
+    assert (answer.code, "--target_device gpu lacks ElementWiseAsin (1)" in answer.out) == (0, True), (
+        answer.out
+    )
+
+
+def test_optimization_levels_rewrite_more_and_more(call, tmp_path):
+    path = models.written_out_norm(tmp_path / "m.onnx")
+    kinds = {}
+    for level in ("low", "medium", "high"):
+        assert call(main, "-i", path, "-o", tmp_path / level, "--optimization_level", level).code == 0
+        kinds[level] = sorted(net_json(tmp_path / f"{level}_net.json")["op_types"])
+    assert kinds["high"] == ["Conv2d"]
+    assert "ElementWiseMultiply" in kinds["medium"]
+    assert "ElementWiseMultiply" in kinds["low"]
+
+
+def test_batch_norms_that_are_written_out_are_kept_too(call, tmp_path):
+    path = models.written_out_norm(tmp_path / "m.onnx")
+    found = {}
+    for words in ((), ("--disable_batchnorm_folding",)):
+        assert call(main, "-i", path, "-o", tmp_path / "m", *words).code == 0
+        found[words] = set(net_json(tmp_path / "m_net.json")["op_types"])
+    (plain, kept) = found.values()
+    assert plain == {"Conv2d"}
+    assert kept == {"Conv2d", "ElementWiseMultiply", "ElementWiseAdd", "ElementWiseSubtract"}
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 64, b"not a model at all", b"\x08\x07\x12"])

@@ -1,14 +1,18 @@
 """qnn-op-package-generator, custom ops in converters, and compiled packages in runs."""
 
+import ctypes
 import random
+import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import edgewright as ew
+import edgewright.abi
 from edgewright.run.op_packages import load_op_packages
 from edgewright.tools.qairt_converter import main as convert_dlc
 from edgewright.tools.qairt_quantizer import main as quantize_dlc
@@ -20,6 +24,7 @@ from tests.cli.models import image_net
 from tests.cli.op_packages import PYTHON, WOBBLE, XML, expected, wobble_net
 from tests.interrupts import LineStop, Stop
 
+HEADERS = Path(edgewright.abi.__file__).parent / "csrc"
 X = np.float32([[0.5, -1, 0.25, 2], [1, 2, 3, 4]])
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 
@@ -201,6 +206,39 @@ def test_a_package_for_cpu_and_htp_has_a_folder_for_each(call, built, tmp_path):
     assert "GraphStatus wobbleImpl(TensorType& out, const TensorType& in, const Tensor& factor" in htp
     assert 'DEF_PACKAGE_PARAM_ORDER("Wobble",' in htp
     assert (tmp_path / "StrangeCpu/Makefile").exists()
+
+
+def test_packages_for_gpu_and_dsp_build_as_frames_with_both_names_of_their_provider(call, built, tmp_path):
+    words = "".join(f"<SupportedBackend>{name}</SupportedBackend>" for name in ("GPU", "DSP", "HTP"))
+    (tmp_path / "all.xml").write_text(XML.replace("</SupportedBackend>", f"</SupportedBackend>{words}"))
+    answer = call(generate, "-p", tmp_path / "all.xml", "-o", tmp_path, "-cop")
+    assert answer.code == 0, answer.err
+    named = re.findall(r"next: fill in (\S+), then run make there", answer.out)
+    assert sorted(Path(folder).name for folder in named) == [
+        "Strange",
+        "StrangeCpu",
+        "StrangeDsp",
+        "StrangeGpu",
+        "StrangeHtp",
+    ]
+    assert all((Path(folder) / "Makefile").is_file() for folder in named)
+    assert "__kernel void wobble(" in (tmp_path / "StrangeGpu/src/ops/Wobble.cpp").read_text()
+    make = ["make", "-s", "-C", tmp_path / "StrangeGpu", f"PYTHON={sys.executable}"]
+    subprocess.run(make, check=True, capture_output=True, text=True)
+    (library,) = (tmp_path / "StrangeGpu").rglob("libStrange.so")
+    loaded = ctypes.CDLL(str(library))
+    assert all(hasattr(loaded, f"Strange{word}InterfaceProvider") for word in ("", "GPU"))
+    source = (tmp_path / "StrangeDsp/src").rglob("*.cpp")
+    flags = [
+        "-std=c++17",
+        "-fsyntax-only",
+        "-Wall",
+        "-Werror",
+        f"-I{tmp_path / 'StrangeDsp/src'}",
+        f"-I{HEADERS}",
+    ]
+    subprocess.run(["g++", *flags, *map(str, source)], check=True, capture_output=True, text=True)
+    assert "StrangeHTPInterfaceProvider" in (tmp_path / "StrangeHtp/src/StrangeInterface.cpp").read_text()
 
 
 def test_text_of_the_xml_cannot_leave_its_comment(call, built, tmp_path):

@@ -208,11 +208,15 @@ def test_a_reader_of_ones_own_is_said_to_be_code_and_run(call, log, tmp_path):
         ("broken.py", 3, "the reader failed: ZeroDivisionError"),
         ("odd.py", 3, "returned int, expected bytes or text"),
         ("libQnnChrometraceProfilingReader.so", 0, ""),
+        ("gone/libQnnChrometraceProfilingReader.so", 3, "does not exist"),
+        ("gone/mine.py", 3, "does not exist"),
     ],
 )
 def test_other_readers_are_answered_clearly(call, log, tmp_path, reader, code, why):
     (tmp_path / "broken.py").write_text("def read(log):\n    return 1 / 0\n")
     (tmp_path / "odd.py").write_text("def read(log):\n    return 1\n")
+    for name in ("libMyReader.so", "nonsense", "libQnnChrometraceProfilingReader.so"):
+        (tmp_path / name).touch()
     answer = view(call, log, "--reader", tmp_path / reader, "--output", tmp_path / "a.txt")
     assert (answer.code, why in answer.err) == (code, True)
     assert (tmp_path / "a.txt").exists() == (code == 0)

@@ -302,3 +302,21 @@ def test_what_is_read_back_is_written_in_the_same_bytes(call, image, tmp_path):
         assert any(node.notes for node in found.graphs[0].nodes)
         again = b"".join(writer.to_chunks(found.graphs, found.description))
         assert again == (tmp_path / "image.dlc").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("--tf_saved_model_tag", "serve"), "--tf_saved_model_tag is for other frameworks"),
+        (
+            ("--tflite_signature_name", "encode", "--tf_no_optimization"),
+            "--tf_no_optimization, --tflite_signature_name are for other frameworks",
+        ),
+    ],
+)
+def test_options_of_another_framework_are_refused(call, image, tmp_path, words, named):
+    answer = call(main, "-i", image, *words)
+    assert (answer.code, named in answer.err, "is a model of ONNX" in answer.err) == (2, True, True), (
+        answer.err
+    )
+    assert not (tmp_path / "image.dlc").exists()

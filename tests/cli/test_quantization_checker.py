@@ -236,3 +236,12 @@ def test_the_sample_of_the_sdk_root_is_right(call, place):
     words = ("--model", DIGITS_MODEL, "--input_list", place / "inputs.txt", "--output_dir", place / "out")
     assert call(main, "--config_file", config, *words).code == 0
     assert (place / "out" / "csv" / "enhanced_pcq_biases.csv").exists()
+
+
+def test_the_log_names_the_converter_of_the_models_framework(place):
+    model = DIGITS_MODEL.with_name("mnist_dscnn_int8.tflite")
+    (place / "few.txt").write_text(f"{place / '0.raw'}\n")
+    config = write_config(place, MODEL_PATH=str(model), INPUT_LIST_PATH=str(place / "few.txt"))
+    assert main(["--config_file", str(config)]) == 0
+    (log,) = (place / "out" / "qnn-quantization-checker-log").iterdir()
+    assert f"tf: qnn-tflite-converter -i {model} " in log.read_text()

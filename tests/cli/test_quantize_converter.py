@@ -299,3 +299,20 @@ def test_quantizer_options_without_data_say_that_they_do_nothing(call, tmp_path)
     assert "these options have no effect: --act_bw" in answer.err
     answer = convert(call, tmp_path, "--use_native_output_files")
     assert "option --use_native_output_files has no effect: a converter writes no outputs" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        (("--param_quantizer", "symmetric", "weights"), ("--param_quantizer", "symmetric")),
+        (("--param_quantizer", "symmetric", "activations"), ("--act_quantizer", "symmetric")),
+        (("--act_quantizer", "enhanced", "activations"), ("--act_quantizer", "enhanced")),
+    ],
+)
+def test_what_a_quantizer_is_for_may_stand_behind_its_name(call, tmp_path, listed, words, same):
+    written = []
+    for spelling in (words, same):
+        answer = convert(call, tmp_path, "--input_list", listed, *spelling)
+        assert answer.code == 0, answer.err
+        written.append((tmp_path / "m_net.json").read_text().partition('"converter_command"')[0])
+    assert written[0] == written[1]

@@ -1,6 +1,7 @@
 """A tree like QNN_SDK_ROOT: scripts written for the SDK find what they name."""
 
 import csv
+import json
 import os
 import shutil
 import subprocess
@@ -114,6 +115,48 @@ def test_the_check_for_linux_only_looks_where_it_is_asked_to(root, tmp_path):
 
 
 @linux_only
+def test_the_check_for_linux_asks_before_it_installs(root, tmp_path):
+    (tmp_path / "bin").mkdir()
+    for name in ("sh", "cat"):
+        (tmp_path / "bin" / name).symlink_to(shutil.which(name))
+    # A root who has an apt-get that only says what it was asked to do.
+    for name, line in (("id", "echo 0"), ("apt-get", 'echo "apt-get $*"')):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{line}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    said = {}
+    for answer in ("", "n", "y"):
+        script = f'echo {answer} | sh "{root}/bin/check-linux-dependency.sh"'
+        said[answer] = shell(f'PATH="{tmp_path}/bin"; {script}', tmp_path).stdout
+    assert "[y/N]" in said["y"]
+    assert {answer: "apt-get install -y clang" in text for answer, text in said.items()} == {
+        "": False,
+        "n": False,
+        "y": True,
+    }
+    forced = shell(f'PATH="{tmp_path}/bin"; sh "{root}/bin/check-linux-dependency.sh" --yes', tmp_path)
+    assert "apt-get install -y clang" in forced.stdout
+
+
+def test_the_tree_has_the_guides_examples_and_the_courses_library(root):
+    script = root / "examples" / "QNN" / "NetRun" / "android" / "android-qnn-net-run.sh"
+    assert os.access(script, os.X_OK)
+    case = json.loads((root / "examples/QNN/ThroughputNetRun/throughput_example.json").read_text())
+    assert {*case} == {"backends", "models", "contexts", "testCase"}
+    library = root / "lib" / "libQnn.so"
+    assert library.resolve() == (root / LIBRARIES / "libQnnHtp.so").resolve()
+
+
+@linux_only
+def test_the_example_of_net_run_runs_from_a_model_to_results(root, tmp_path):
+    np.random.default_rng(2).random((1, 28, 28, 1), np.float32).tofile(tmp_path / "x.raw")
+    (tmp_path / "list.txt").write_text(f"{tmp_path}/x.raw\n")
+    example = f'sh "{root}/examples/QNN/NetRun/net-run.sh" {DIGITS_MODEL} list.txt out'
+    done = shell(f'source "{root}/bin/envsetup.sh"; {example}', tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert [path.name for path in (tmp_path / "out" / "results" / "Result_0").iterdir()]
+
+
+@linux_only
 def test_the_setup_of_aimet_wants_a_folder_and_leaves_the_shell_alive(root, tmp_path):
     script = f'source "{root}/bin/aimet_env_setup.sh"; echo "code $?"'
     done = shell(script, tmp_path)
@@ -158,6 +201,15 @@ def test_the_validator_runs_a_program_and_writes_its_csv(call, tmp_path, monkeyp
     rows = list(csv.DictReader((tmp_path / "output" / "Result.csv").open()))
     assert {row["Backend"]: row["Unit Test"] for row in rows} == {"cpu": "Passed", "gpu": "", "htp": "Passed"}
     assert rows[1]["Hardware"] == "Not supported"
+
+
+def test_a_dsp_without_htp_is_answered(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = call(validator, "--backend", "dsp", "--directory", tmp_path, "--dsp_type", "v66")
+    assert answer.code == 0, answer.err
+    (row,) = csv.DictReader((tmp_path / "output" / "Result.csv").open())
+    assert (row["Backend"], row["Hardware"]) == ("dsp", "Not supported")
+    assert "v66 has no HTP" in row["Detail"]
 
 
 @pytest.mark.parametrize(

@@ -141,6 +141,13 @@ def test_a_wrong_ground_truth_gives_its_error(run, pictures):
     assert error["mean"] == pytest.approx(3, rel=1e-3)
 
 
+def test_the_example_of_the_guide_compares_nothing_without_a_ground_truth(run, pictures):
+    answer, found = run(thread(loop=2), model={"postProcessor": "MSE"})
+    assert answer.code == 0, answer.err
+    assert "'models[0].postProcessor' has no effect: 'models[0].groundTruthPath'" in answer.err
+    assert not found["threads"][0]["graphs"][0]["errors"]
+
+
 def test_integers_are_not_compared_where_outputs_are_real(run, pictures):
     answer, _ = run(thread(), model={"postProcessor": "MSE_INT8", "groundTruthPath": "golden.txt"})
     assert (answer.code, "compares integers of 8 bits, the output is float_32" in answer.err) == (3, True)

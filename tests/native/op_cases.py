@@ -20,6 +20,8 @@ from tests.unit.ops.test_samples import filled, types_of
 FORMS = ("fp16", "w8a8", "w8a16", "w4a16")
 # Ops whose further inputs are weights in every network: as constants they take HTP's usual paths.
 WEIGHTED = ("Conv", "FullyConnected", "MatMul", "Norm", "norm", "Prelu", "Lstm", "Gru")
+# The library compiles it, and its process ends with SIGSEGV in the first run (2.51).
+CRASHES = frozenset({"Buffer"})
 # Only these have weights that 4 bits make a difference for.
 FOUR_BITS = ("Conv2d", "DepthWiseConv2d", "FullyConnected", "MatMul", "TransposeConv2d")
 
@@ -56,7 +58,7 @@ def cases() -> Iterator[Case]:
     """All samples that QNN can hold, in all forms."""
     for kind in REGISTRY.values():
         for sample in kind.samples():
-            if not sample.op.has_reference() or not _is_storable(sample):
+            if sample.op.qnn_name() in CRASHES or not _is_storable(sample):
                 continue
             for form in FORMS:
                 if form != "w4a16" or sample.op.qnn_name() in FOUR_BITS:

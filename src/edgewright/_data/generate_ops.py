@@ -12,6 +12,22 @@ PORT_FIELDS = ("name", "required", "rank")
 PARAM_FIELDS = ("name", "kind", "type", "required", "default", "enum")
 
 
+# Newer than the catalogue: as ONNX Runtime's provider writes it for QNN.
+ATTENTION = {
+    "inputs": [{"name": f"in[{index}]", "required": index < 3, "rank": None} for index in range(10)],
+    "outputs": [{"name": f"out[{index}]", "required": index < 1, "rank": None} for index in range(3)],
+    "params": [
+        {"name": name, "kind": "scalar", "type": kind, "required": default is None, "default": default}
+        for name, kind, default in (
+            ("num_heads", "UINT_32", None),
+            ("kv_num_heads", "UINT_32", None),
+            ("do_rotary", "UINT_32", "0"),
+            ("scale", "FLOAT_32", "0.0"),
+        )
+    ],
+}
+
+
 def reduce_entry(op: dict[str, Any]) -> dict[str, Any]:
     """The fields of one op that are kept."""
     return {
@@ -27,6 +43,7 @@ def main() -> None:
     """Writes ops.json beside this file."""
     catalogue = json.loads(Path(sys.argv[1]).read_text())
     ops = {name: reduce_entry(op) for name, op in sorted(catalogue.items()) if not name.startswith("_")}
+    ops["GroupQueryAttention"].update(ATTENTION)
     (Path(__file__).parent / "ops.json").write_text(json.dumps(ops, indent=1) + "\n")
 
 

@@ -1,6 +1,7 @@
 """Evaluates many ways to quantize or run a model: what `ew.evaluate` is."""
 
 import itertools
+from functools import partial
 from pathlib import Path
 
 from edgewright.config.preprocessing import Preprocessing
@@ -13,6 +14,7 @@ from edgewright.sdk.evaluator.config_mode import ConfigRequest, evaluate_configu
 from edgewright.sdk.evaluator.converter_options import EvaluatedModel
 from edgewright.sdk.evaluator.inputs import InputWriter, ListedInputs
 from edgewright.sdk.evaluator.minimal import MinimalRequest, evaluate_combinations
+from edgewright.sdk.evaluator.place import EvaluationPlace
 from edgewright.sdk.evaluator.records import ModelEvaluation
 
 MOST_SAMPLES = 50
@@ -34,6 +36,9 @@ def evaluate(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     samples: int = MOST_SAMPLES,
     box_input: str | Path | None = None,
     fetch_top: int = 1,
+    cluster: str | None = None,
+    workers: int | None = None,
+    store: str | Path | None = None,
 ) -> ModelEvaluation:
     """Tries all 32 combinations of quantization options on a model, and ranks them.
 
@@ -55,11 +60,18 @@ def evaluate(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         samples: how many are used at most.
         box_input: for box, a file that names the outputs with boxes, classes and scores.
         fetch_top: how many of the inputs that match least are listed.
+        cluster: tcp://HOST:PORT of a Dask scheduler, or local:4 for one that is started here; processes of
+            this machine otherwise.
+        workers: how many processes of this machine; by default one for each core, once there is enough to do.
+        store: where parts of evaluations are kept by content, a folder or a URL that all workers reach; what
+            was computed before is not computed again. .tasks in the folder otherwise.
     """
     place = Path(folder) if folder is not None else Path(f"{Path(model).stem}_evaluation")
+    where = EvaluationPlace(cluster, workers, None if store is None else str(store))
+    open_engine = partial(where.open_engine, place)
     if Path(model).suffix in CONFIGURATIONS:
         request = ConfigRequest(str(model), place, draw=draw_difference)
-        return write_evaluation(evaluate_configuration(request))
+        return write_evaluation(evaluate_configuration(request, open_engine))
     if data is None:
         raise UsageError(
             "there is no data to evaluate the model on", do="give samples, or a model configuration (.yaml)"
@@ -83,4 +95,4 @@ def evaluate(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         opened = open_samples(writer.graph, data, preprocessing=preprocessing)
         return writer.write_rows(itertools.islice(opened, samples), "inputs")
 
-    return write_evaluation(evaluate_combinations(source, list_inputs, minimal, place))
+    return write_evaluation(evaluate_combinations(source, list_inputs, minimal, place, open_engine))

@@ -9,10 +9,11 @@ from edgewright.llm.generate import TextGenerator
 from edgewright.llm.quantize_model import (
     LanguageModelFile,
     check_increase,
-    choose_recipe_name,
+    choose_recipe,
     quantize_language_model,
 )
 from edgewright.llm.recipe import Recipe
+from edgewright.reports.llm_report import write_report
 
 
 def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
@@ -20,13 +21,18 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     *,
     to: str = "gguf",
     precision: str = "int4",
+    gguf_type: str | None = None,
     recipe: str | None = None,
     block: int = 32,
     asym: bool = False,
+    activations: str | None = None,
     calib: Path | str | None = None,
     keep: Mapping[str, str] | None = None,
+    device: str = "auto",
     text: Path | str | None = None,
     max_increase: float | None = None,
+    report: Path | str | None = None,
+    resume: bool = False,
     output: Path | str | None = None,
 ) -> LanguageModelFile:
     """Quantizes a Hugging Face checkpoint and writes it in the format of a runtime.
@@ -35,24 +41,39 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         checkpoint: a folder with config.json, .safetensors and the tokenizer's files.
         to: gguf, onnx, openvino, mlx or safetensors.
         precision: int4, int8, fp16 or fp32.
+        gguf_type: the type of a GGUF file by its name, q4_k_m for example, in place of precision and asym.
         recipe: fast, balanced or best; best with `calib` and fast without where nothing is said.
         block: weights that share a scale.
         asym: codes with a zero point in place of symmetric ones.
+        activations: int8 or float, what products of ONNX and OpenVINO files round their inputs to.
         calib: a text that calibrates 4 bits, or a .npy file of its tokens.
         keep: another precision for matrices whose names contain a word.
+        device: what computes: auto, cpu or gpu.
         text: run through the file in its own runtime, beside the checkpoint; None: nothing is run.
         max_increase: of perplexity in percent; more is an error.
+        report: a folder for llm_report.html and llm_report.json; files of the same checkpoint share them.
+        resume: take the layers that an earlier run of the same kind has finished.
         output: the file or folder.
     """
-    name = choose_recipe_name(recipe, precision, has_text=calib is not None)
+    plan = Recipe(
+        precision,
+        block=block,
+        is_symmetric=not asym,
+        keep=dict(keep or {}),
+        device=device,
+        activations=activations or "",
+    )
     made = quantize_language_model(
         checkpoint,
         to,
-        recipe=Recipe(precision, name, block, not asym, dict(keep or {})),
+        recipe=choose_recipe(plan, recipe, has_text=calib is not None, gguf_type=gguf_type),
         calibration=calib,
         output=output,
         text=text,
+        resume=resume,
     )
+    if report is not None:
+        write_report(Path(report), checkpoint, made)
     check_increase(made, max_increase)
     return made
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from edgewright.api.sweep_task import build_combination
-from edgewright.build.ledger import list_versions
 from edgewright.build.records import RECORD, REPORT
 from edgewright.build.sweep_plan import Combination, make_inputs, plan_sweep
 from edgewright.build.sweep_records import (
@@ -30,9 +29,10 @@ from edgewright.core.page import Block, Displayed
 from edgewright.reports.json_text import as_json
 from edgewright.reports.progress import draw_in_notebook
 from edgewright.reports.sweep import make_page, render_sweep
-from edgewright.tasks.engine import Engine, open_engine
+from edgewright.tasks.engine import Engine, open_engine, remember_shares
 from edgewright.tasks.outcome import Outcome, TaskError
 from edgewright.tasks.task import Task, make_task
+from edgewright.tasks.versions import list_versions
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +142,7 @@ def _build_all(request: SweepRequest, engine: Engine) -> list[SweepRow]:
     rows: dict[str, SweepRow] = {}
     waiting: dict[str, list[Combination]] = {}
     tasks: list[Task] = []
-    share = _remember_shares(engine)
+    share = remember_shares(engine)
     for combination in request.combinations:
         try:
             inputs = make_inputs(combination, share)
@@ -156,19 +156,6 @@ def _build_all(request: SweepRequest, engine: Engine) -> list[SweepRow]:
         for combination in waiting[task.key]:
             rows[combination.folder] = _finish_row(combination, outcome, engine, request.output)
     return [rows[combination.folder] for combination in request.combinations]
-
-
-def _remember_shares(engine: Engine) -> Callable[[Path, Sequence[str]], str]:
-    """Shares files; what several builds need is hashed once."""
-    known: dict[tuple[Path, tuple[str, ...]], str] = {}
-
-    def share(folder: Path, names: Sequence[str]) -> str:
-        key = folder, tuple(names)
-        if key not in known:
-            known[key] = engine.share_files(folder, names)
-        return known[key]
-
-    return share
 
 
 def _finish_row(combination: Combination, outcome: Outcome, engine: Engine, output: Path) -> SweepRow:

@@ -8,19 +8,18 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from edgewright.api.build import run_build
-from edgewright.build.ledger import list_versions
 from edgewright.build.records import RECORD, REPORT
 from edgewright.build.request import BuildRequest
-from edgewright.build.sweep_plan import locate_shared
 from edgewright.build.sweep_records import describe_build
 from edgewright.config.build import TIME_LIMIT
 from edgewright.config.sweep import FILES
 from edgewright.config.umbrella import Shapes
 from edgewright.config.zoo import PATHS, make_preprocessing
-from edgewright.core.errors import EnvironmentProblem
 from edgewright.data.samples import DataRequest
+from edgewright.model.shared_files import locate_shared
 from edgewright.tasks.job import Job
 from edgewright.tasks.task import register_task
+from edgewright.tasks.versions import check_versions
 
 OF_DATA = frozenset(field.name for field in fields(DataRequest))
 
@@ -28,7 +27,7 @@ OF_DATA = frozenset(field.name for field in fields(DataRequest))
 @register_task(version=1)
 def build_combination(job: Job) -> dict[str, Any]:
     """The row of a build, the hash of its files, and the folder that its pages speak of."""
-    _check_versions(job.inputs["versions"])
+    check_versions(job.inputs["versions"])
     with TemporaryDirectory(prefix="edgewright-sweep-", ignore_cleanup_errors=True) as place:
         folder = Path(place, "build")
         record = run_build(_make_request(job, folder))
@@ -76,13 +75,3 @@ def _make_data_request(options: Mapping[str, Any]) -> DataRequest:
 def _make_shapes(options: Mapping[str, Any]) -> Shapes:
     shapes = {name: tuple(dims) for name, dims in options.get("input_shapes", {}).items()}
     return Shapes(input_dims=tuple(shapes.items()), define_symbols=tuple(options.get("symbols", {}).items()))
-
-
-def _check_versions(expected: list[list[str]]) -> None:
-    """Results are kept under the versions that were asked for: others must not be found there."""
-    here = dict(list_versions())
-    others = [f"{name} {here[name]} and not {version}" for name, version in expected if here[name] != version]
-    if others:
-        raise EnvironmentProblem(
-            f"a worker has {', '.join(others)}", do="install the same versions where workers run"
-        )

@@ -45,7 +45,7 @@ from edgewright.build.deploy import (
     write_models,
 )
 from edgewright.build.dry_run import try_conversion
-from edgewright.build.ledger import Ledger, has_state, list_versions, take_fingerprint
+from edgewright.build.ledger import Ledger, has_state, take_fingerprint
 from edgewright.build.measured_advice import (
     TryOverride,
     advise_on_miss,
@@ -53,7 +53,6 @@ from edgewright.build.measured_advice import (
     list_untried_precisions,
 )
 from edgewright.build.open_model import OpenedModel, open_model
-from edgewright.build.plain import to_json
 from edgewright.build.plan import SampleCounts
 from edgewright.build.preflight import PreflightResult, as_finding, run_preflight, sort_problems
 from edgewright.build.records import RECORD, REPORT, BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
@@ -72,7 +71,6 @@ from edgewright.build.stages import (
     open_emulator,
 )
 from edgewright.build.stateful_samples import RecurrentState, add_states, drop_state_inputs
-from edgewright.build.stored_graphs import load_stored_graph, store_graph
 from edgewright.build.time_budget import MOST_PASSES, TimeBudget
 from edgewright.build.written_io import describe_written_io, rename_outputs, write_example
 from edgewright.config.build import AUTO
@@ -80,6 +78,7 @@ from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
 from edgewright.core.folder_lock import FolderHeld, hold_folder, is_folder_held
+from edgewright.core.plain import to_json
 from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
 from edgewright.evaluate.choose_metric import RIGHT
 from edgewright.evaluate.evaluator import Evaluator
@@ -87,11 +86,13 @@ from edgewright.evaluate.records import Loss
 from edgewright.evaluate.verdict import describe_poor_float_model, judge_loss
 from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
+from edgewright.model.stored_graphs import load_stored_graph, store_graph
 from edgewright.passes.htp.unroll_recurrent import with_steps
 from edgewright.quantize.executor import OutOfTime
 from edgewright.quantize.run_counter import Bounds, RunCounter
 from edgewright.run.context.compile import find_provider
 from edgewright.targets.soc import find_htp_soc
+from edgewright.tasks.versions import list_versions
 
 log = logging.getLogger(__name__)
 

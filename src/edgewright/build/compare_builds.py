@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgewright.analyse.records import Layer
-from edgewright.build.plain import from_plain
 from edgewright.build.records import RECORD, BuildRecord
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.core.json_text import parse_json
+from edgewright.core.plain import from_plain
 from edgewright.core.quantities import format_bytes
 from edgewright.evaluate.records import Accuracy
 from edgewright.evaluate.verdict import MET, MISSED, NO_LIMIT, NOT_PROVEN

@@ -12,7 +12,7 @@ from edgewright.build.candidates import AS_GIVEN, list_candidates
 from edgewright.build.estimates import estimate_weight_sizes
 from edgewright.build.ledger import hash_model
 from edgewright.build.model_checks import check_htp_support
-from edgewright.build.open_model import OpenedModel, list_model_files
+from edgewright.build.open_model import OpenedModel
 from edgewright.build.plan import BuildPlan, SampleCounts, predict_candidates
 from edgewright.build.rates import Rates, try_model
 from edgewright.build.records import Source
@@ -28,6 +28,7 @@ from edgewright.evaluate.records import Metric
 from edgewright.frontends.conversion import ConversionRequest, Rewrites, convert_graph
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
+from edgewright.model.shared_files import list_model_files
 from edgewright.ops.cost import node_macs
 from edgewright.ops.recurrent import Recurrent
 from edgewright.passes.pipeline import FOR_HTP, UNROLL, run_passes

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from edgewright.artifacts.encodings import describe_encodings
-from edgewright.build.plain import to_json, to_plain
 from edgewright.build.records import Artifact
 from edgewright.build.request import BuildRequest
 from edgewright.build.written_io import EXAMPLE, INPUT_LIST, list_source_types
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.context import EpContext
 from edgewright.core.files import write_whole
+from edgewright.core.plain import to_json, to_plain
 from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitize_name

@@ -6,23 +6,22 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from edgewright.build.open_model import list_model_files
-from edgewright.build.plain import from_plain, to_json, to_plain
 from edgewright.build.records import Stage
 from edgewright.build.request import BuildRequest
 from edgewright.core.errors import UsageError
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
 from edgewright.core.json_text import parse_json
-from edgewright.core.version import VERSION
+from edgewright.core.plain import from_plain, to_json, to_plain
 from edgewright.data.open_samples import Data
 from edgewright.evaluate.metrics.own_function import read_own_source
+from edgewright.model.shared_files import list_model_files
+from edgewright.tasks.versions import list_versions
 
 FOLDER, STATE = ".build", "state.json"
 CHUNK = 1 << 20
@@ -135,13 +134,6 @@ def has_state(output: Path) -> bool:
     return bool(_read_state(output / FOLDER))
 
 
-def list_versions() -> tuple[tuple[str, str], ...]:
-    """Packages that have a say in the result, and their versions."""
-    names = ("numpy", "onnx", "onnxruntime", "onnxruntime-qnn")
-    python = ".".join(map(str, sys.version_info[:3]))
-    return ("edgewright", VERSION), *((name, _find_version(name)) for name in names), ("python", python)
-
-
 def hash_model(path: Path) -> str:
     """Of a file's content, or of all files of a folder."""
     files = list_model_files(path) if path.is_dir() else [path]
@@ -167,13 +159,6 @@ def _read_state(folder: Path) -> dict[str, Any]:
         return {}
     is_ours = isinstance(state, dict) and state.get("form") == FORM
     return state if is_ours else {}
-
-
-def _find_version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"
 
 
 def _hash_data(data: Data | None) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from edgewright.build.request import BuildRequest
 from edgewright.build.stateful_samples import RecurrentState, record_states
@@ -19,9 +18,6 @@ from edgewright.ir.types import TensorType
 from edgewright.model.model import Model
 from edgewright.model.open_shapes import read_shapes_from_samples
 from edgewright.model.saving import is_stored, load_graph
-
-# Endings of files that hold the weights of a model beside it.
-WEIGHTS = (".data", ".bin", ".weights")
 
 
 @dataclass
@@ -123,13 +119,3 @@ def _make_input_spec(request: BuildRequest, shapes: Shapes) -> InputSpec:
     return replace(
         InputSpec.from_options(shapes), outputs=request.outputs, dtype_hints=dict(request.input_dtypes)
     )
-
-
-def list_model_files(path: Path) -> list[Path]:
-    """The file of a model and those beside it that hold its weights, or all files of its folder."""
-    if path.is_dir():
-        return sorted(item for item in path.rglob("*") if item.is_file())
-    stem = path.stem.removesuffix("_net")
-    named = {f"{stem}{ending}" for ending in WEIGHTS}
-    beside = [item for item in path.parent.iterdir() if item.name.startswith(path.name) or item.name in named]
-    return [path, *sorted(item for item in beside if item.is_file() and item != path)]

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from edgewright.build.ledger import take_fingerprint
-from edgewright.build.plain import from_plain
 from edgewright.build.records import RECORD, BuildRecord
 from edgewright.build.request import BuildRequest
 from edgewright.core.folder_lock import wait_for_same_work
+from edgewright.core.plain import from_plain
 
 # What no build is.
 UNKNOWN = "unknown"

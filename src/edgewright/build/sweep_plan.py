@@ -1,20 +1,18 @@
 """What a sweep builds: every model for every chip in every precision, and the files that each needs."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from edgewright.build.open_model import list_model_files
 from edgewright.config.zoo import PATHS, Zoo, ZooModel
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
+from edgewright.model.shared_files import Share, share_model, share_path
 from edgewright.targets.soc import find_htp_soc
 
 # Samples that are one file; any other file is a list that names files elsewhere.
 SAMPLE_FILES = frozenset({".npz", ".npy", ".wav"})
-# Shares files of a folder and gives their hash.
-Share = Callable[[Path, Sequence[str]], str]
 
 
 @dataclass(frozen=True)
@@ -59,33 +57,14 @@ def make_inputs(combination: Combination, share: Share) -> dict[str, Any]:
     """The inputs of a build's task: files by hash, so that neither their place nor their time matters."""
     path = combination.model.path
     inputs: dict[str, Any] = {
-        "model": _share_model(path, share),
+        "model": share_model(path, share),
         "target": combination.target,
         "precision": combination.precision,
         "options": {},
     }
     for name, value in combination.model.options.items():
-        inputs["options"][name] = _share_path(Path(value), share) if name in PATHS else value
+        inputs["options"][name] = share_path(Path(value), share) if name in PATHS else value
     return inputs
-
-
-def locate_shared(place: Mapping[str, str], fetch: Callable[[str], Path]) -> Path:
-    """Where a worker has what was shared."""
-    folder = fetch(place["content"])
-    return folder / place["name"] if place["name"] else folder
-
-
-def _share_model(path: Path, share: Share) -> dict[str, str]:
-    if path.is_dir():
-        return _share_path(path, share)
-    return {"content": share(path.parent, [each.name for each in list_model_files(path)]), "name": path.name}
-
-
-def _share_path(path: Path, share: Share) -> dict[str, str]:
-    if not path.is_dir():
-        return {"content": share(path.parent, [path.name]), "name": path.name}
-    files = sorted(each.relative_to(path).as_posix() for each in path.rglob("*") if each.is_file())
-    return {"content": share(path, files), "name": ""}
 
 
 def _name_models(models: Sequence[ZooModel]) -> list[tuple[ZooModel, str]]:

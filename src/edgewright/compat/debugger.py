@@ -38,6 +38,10 @@ class QNNDebugger:
         self._model = open_any_model(model_path)
         self._layers: list[LayerTime] = []
 
+    def get_layer_names(self) -> tuple[str, ...]:
+        """The layers of the model, in the order in which they run."""
+        return tuple(node.name for node in self._model.fixed_graph().nodes)
+
     @property
     def layer_timings(self) -> dict[str, float]:
         """Layer -> milliseconds."""

@@ -138,6 +138,7 @@ class EvaluatorSettings(OptionGroup):
     )
     onnx_symbol: tuple[tuple[str, int], ...] = opt(
         "-onnx_symbol",
+        fills="symbols",
         type=parse_symbol,
         nargs="+",
         metavar="SYMBOL:SIZE",

@@ -104,15 +104,13 @@ class ContextSettings(OptionGroup):
     )
     profiling_option: str | None = opt(
         choices=("optrace",),
-        not_built=("optrace",),
-        instead="leave it out: the x86 libraries make no optrace",
-        help="what else to measure",
+        help="what else to measure; optrace is refused: only libraries on a device write it",
     )
     platform_options: tuple[tuple[str, str], ...] | None = opt(
         type=parse_key_values,
         metavar="KEY:VALUE[;...]",
-        without_effect="no backend on this machine has platform options",
-        help="options passed to the platform as they are",
+        example="--platform_options key0:value0;key1:value1",
+        help="options passed to the genuine library as they are",
     )
 
 

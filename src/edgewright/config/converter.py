@@ -149,15 +149,13 @@ class Target(OptionGroup):
 
     target_device: str | None = opt(
         choices=("cpu", "gpu", "htp", "hexagon", "dsp"),
-        not_built=("gpu", "htp", "hexagon", "dsp"),
-        help="the device to convert for; without it the model fits every backend",
+        help="the device that the model is for: what it lacks is said; the files fit every backend",
     )
     optimization_level: str = opt(
         choices=("low", "medium", "high"),
         default="high",
-        not_built=("low", "medium"),
-        instead="leave it out, or use --no_simplification for fewer rewrites",
-        help="how much the graph is rewritten",
+        help="how much the graph is rewritten: low leaves out all optional rewrites, medium those that go "
+        "into the weights (batch norms, factors and summands of channels)",
     )
 
 

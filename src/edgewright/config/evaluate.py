@@ -6,6 +6,8 @@ from edgewright.config.accuracy_evaluator import COMPARATOR_NAMES
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.config.quantize import PRECISIONS
+from edgewright.config.rules import Excludes
+from edgewright.config.sweep import CLUSTER
 from edgewright.config.values import make_number_parser, make_range_parser
 
 
@@ -63,4 +65,25 @@ class EvaluateOptions(OptionGroup):
         "-o",
         metavar="FOLDER",
         help="where models, results and tables go; MODEL_evaluation otherwise",
+    )
+
+
+@dataclass(frozen=True)
+class EvaluationWorkers(OptionGroup):
+    """Who computes, and where results are kept."""
+
+    title = "Where"
+    rules = (Excludes("--cluster", "--workers"),)
+
+    workers: int | None = opt(
+        type=make_number_parser(0),
+        metavar="N",
+        help="processes of this machine; one for each core once there is enough to do by default, 0 for none",
+    )
+    cluster: str | None = opt(like=CLUSTER)
+    store: str | None = opt(
+        metavar="PLACE",
+        example="--store s3://bucket/evaluations",
+        help="where results are kept by content: a folder or a URL that all workers reach; .tasks in the "
+        "output folder by default",
     )

@@ -21,7 +21,8 @@ class LanguageModelFolder(OptionGroup):
     title = "Model"
 
     checkpoint: str = opt(
-        "CHECKPOINT", help="a Hugging Face folder: config.json, .safetensors and the tokenizer's files"
+        "CHECKPOINT",
+        help="a Hugging Face folder: config.json, .safetensors and the tokenizer's files; or a GGUF file",
     )
 
 
@@ -41,6 +42,11 @@ class LanguageModelOptions(OptionGroup):
     precision: str = opt(
         choices=("int4", "int8", "fp16", "fp32"), default="int4", help="the precision of the weights"
     )
+    gguf_type: str | None = opt(
+        also="--gguf-type",
+        choices=("q4_0", "q4_1", "q4_k_s", "q4_k_m", "q6_k", "q8_0", "f16", "f32"),
+        help="the type of a GGUF file by its name, in place of --precision and --asym",
+    )
     recipe: str | None = opt(
         choices=("fast", "balanced", "best"),
         help="fast: scales searched; balanced: errors made up for on a text (GPTQ); best: chosen anew in "
@@ -53,8 +59,18 @@ class LanguageModelOptions(OptionGroup):
         help="weights that share a scale; GGUF has 32 only",
     )
     asym: bool = opt(help="codes with a zero point in place of symmetric ones")
+    activations: str | None = opt(
+        choices=("int8", "float"),
+        help="what products round their inputs to: int8 (with --precision int8: w8a8) or nothing; ONNX and "
+        "OpenVINO files say it to their runtimes, which round to int8 by themselves on most processors",
+    )
     calib: str | None = opt(
         metavar="TEXT", help="a text that calibrates 4 bits, or a .npy file of its tokens; 50,000 words do"
+    )
+    device: str = opt(
+        choices=("auto", "cpu", "gpu"),
+        default="auto",
+        help="what computes: a GPU where torch has one, or numpy; codes differ in less than 1 of 100",
     )
     keep: tuple[tuple[str, str], ...] = opt(
         type=_parse_kept,
@@ -73,6 +89,15 @@ class LanguageModelOptions(OptionGroup):
         type=make_range_parser("a number of percent, 0 or more", 0.0),
         metavar="PERCENT",
         help="of perplexity; 5 for int4, 0.5 for int8, 0.1 for floats where nothing is said",
+    )
+    report: str | None = opt(
+        metavar="FOLDER",
+        help="write llm_report.html and llm_report.json there; files of the same checkpoint share a report; "
+        "beside the output where --verify is given",
+    )
+    resume: bool = opt(
+        help="take the layers that an earlier run of the same command has finished; runs with a text keep "
+        "them until all is written, others where this is given"
     )
     output_path: str | None = opt(
         also="-o", metavar="PATH", help="the file or folder to write; named after the checkpoint otherwise"

@@ -29,6 +29,14 @@ def parse_cluster(text: str) -> str:
     return text
 
 
+CLUSTER = opt(
+    type=parse_cluster,
+    metavar="ADDRESS",
+    example="--cluster tcp://scheduler:8786",
+    help="a Dask cluster: tcp://HOST:PORT of its scheduler, or local:4 for one that is started here",
+)
+
+
 @dataclass(frozen=True)
 class SweepFile(OptionGroup):
     """What is built."""
@@ -73,12 +81,7 @@ class SweepPlace(OptionGroup):
         metavar="N",
         help="processes of this machine; one for each core by default, 0 for none but this one",
     )
-    cluster: str | None = opt(
-        type=parse_cluster,
-        metavar="ADDRESS",
-        example="--cluster tcp://scheduler:8786",
-        help="a Dask cluster: tcp://HOST:PORT of its scheduler, or local:4 for one that is started here",
-    )
+    cluster: str | None = opt(like=CLUSTER)
     store: str | None = opt(
         metavar="PLACE",
         example="--store s3://bucket/sweeps",

@@ -1,5 +1,6 @@
 """What qnn-throughput-net-run is asked for: threads that run models on backends, each in a context."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,8 @@ from edgewright.config.backend_keys import check_keys
 from edgewright.config.throughput_keys import CASE_KEYS
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, Where, shown
 from edgewright.core.words import did_you_mean
+
+log = logging.getLogger(__name__)
 
 Entry = Mapping[str, Any]
 _FORMS = {"NATIVE_ONLY": (True,), "FLOAT_ONLY": (False,), "FLOAT_AND_NATIVE": (False, True)}
@@ -159,11 +162,13 @@ class _Reading:
                 f"key '{path}.saveOutput' is '{entry['saveOutput']}', but '{path}.outputPath' is missing",
                 do="add outputPath, the folder for the outputs",
             )
+        # As in the guide's own example (4733).
         if _read_word(entry, "postProcessor") != "NONE" and "groundTruthPath" not in entry:
-            yield self._make_problem(
-                f"key '{path}.postProcessor' is '{entry['postProcessor']}', "
-                f"but '{path}.groundTruthPath' is missing",
-                do="add groundTruthPath, a list of the outputs that are expected",
+            log.warning(
+                "key '%s.postProcessor' has no effect: '%s.groundTruthPath', a list of the outputs that are "
+                "expected, is missing",
+                path,
+                path,
             )
 
     def _check_thread(self, path: str, entry: Entry) -> Iterator[EdgewrightError]:

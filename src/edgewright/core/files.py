@@ -1,6 +1,7 @@
 """Files written completely or not at all, and untrusted files read within limits."""
 
 import errno
+import glob
 import mmap
 import os
 import re
@@ -82,6 +83,17 @@ def write_folder(folder: Path | str, files: Mapping[str, Chunks]) -> None:
         _empty(temporary)
         _remove([], made)
         raise
+
+
+def remove_parts(path: Path | str) -> None:
+    """Remove what a killed process left of this file or folder; nobody else may be writing it."""
+    path = Path(path)
+    for part in path.parent.glob(f".{glob.escape(path.name[:64])}.[0-9a-f]*.part"):
+        if part.is_dir() and not part.is_symlink():
+            _empty(part)
+            _remove([], [part])
+        else:
+            _remove([part], [])
 
 
 def resolve_inside(folder: Path | str, relative: str, file: str | None = None) -> Path:

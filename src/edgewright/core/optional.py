@@ -41,6 +41,7 @@ PACKAGES: tuple[Package, ...] = (
     Package("llama_cpp", "llama-cpp-python", "running GGUF files", extra="gguf"),
     Package("mlx", "mlx", "running MLX folders", extra="mlx"),
     Package("mlx_lm", "mlx-lm", "running MLX folders", extra="mlx"),
+    Package("openvino_tokenizers", "openvino-tokenizers", "tokenizers as OpenVINO models", extra="genai"),
     Package("PIL", "Pillow", "samples from images", extra="images"),
     Package("jiwer", "jiwer", "errors of words in transcripts", extra="metrics"),
     Package("pycocotools", "pycocotools", "average precision of detectors", extra="metrics"),

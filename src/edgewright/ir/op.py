@@ -52,7 +52,7 @@ def tensor(dtype: DType, default: Any = MISSING) -> Any:
 
 
 def structural(default: Any = MISSING) -> Any:
-    """A dataclass field that QNN does not store: lift restores it from the tensors (``Op.structure``)."""
+    """A dataclass field that QNN does not store: lift restores it by ``Op.read_structure``."""
     return field(default=default, metadata={"structural": True})
 
 
@@ -176,6 +176,10 @@ class Op:
         """Refuses values that no run could use; ``known`` has None where an input is not constant."""
         del types, known
 
+    def begin_session(self) -> Self:
+        """The op as one session runs it: itself, unless it remembers something from run to run."""
+        return self
+
     def types_for(self, inputs: Sequence[TensorType | None]) -> tuple[TensorType, ...]:
         """``infer`` with optional inputs left out as None."""
         return self.infer(*inputs)  # type: ignore[arg-type]
@@ -212,7 +216,7 @@ class Op:
         yield from ()
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """Values of the structural fields, derived from the tensors of a stored node."""

@@ -14,9 +14,12 @@ from edgewright.core.numbers import Array
 from edgewright.evaluate.statistics import NORMAL_95
 from edgewright.llm.forward import compute_losses, cut_windows, iterate_float_logits
 from edgewright.llm.load.checkpoint import Checkpoint
+from edgewright.llm.runtimes.decoder import FLOAT, describe_runtime
 from edgewright.llm.runtimes.session import RuntimeSession
 from edgewright.llm.texts import read_tokens
 
+# How long a file writes tokens so that its speed is known.
+DECODING_SECONDS = 3.0
 # Windows that a proof needs at least.
 FEWEST = 8
 # Tokens of a window where nothing is said.
@@ -39,7 +42,12 @@ class TextScore:
     windows: int
     tokens: int
     perplexity: float
+    # A text that is read at once, and one that is written token by token; None where that was not timed.
     tokens_per_second: float
+    written_per_second: float | None = None
+    text: str = ""
+    # The package that ran it, and its version.
+    runtime: str = ""
     # Of the checkpoint on the same tokens, where one was given.
     float_perplexity: float | None = None
     # In percent, with the 95 % interval of the difference on the same tokens.
@@ -78,7 +86,20 @@ def evaluate_file(
             raise UsageError(
                 f"the text has {len(tokens)} tokens, expected more than {window}", Where(file=str(text))
             )
-        return measure_windows(session, pieces, checkpoint)
+        score = replace(
+            measure_windows(session, pieces, checkpoint),
+            text=str(text),
+            runtime=describe_runtime(session.kind),
+        )
+        return _time_decoding(session, tokens[:window], score)
+
+
+def _time_decoding(session: RuntimeSession, tokens: Array, score: TextScore) -> TextScore:
+    """How fast it reads and writes here; the float arithmetic of this package remembers nothing."""
+    if session.kind == FLOAT:
+        return score
+    read, written = session.time_decoding(tokens, len(tokens) // 2, DECODING_SECONDS)
+    return replace(score, tokens_per_second=read, written_per_second=written)
 
 
 def _choose_window(window: int | None, checkpoint: Checkpoint | None) -> int:

@@ -1,10 +1,13 @@
 """The float model, layer by layer: what calibration looks at and what quantized weights are compared with."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from edgewright.core.numbers import Array
+from edgewright.llm.arrays import find_library, move_like
 from edgewright.llm.load.checkpoint import (
     EMBEDDING,
     FINAL_NORM,
@@ -16,7 +19,7 @@ from edgewright.llm.load.checkpoint import (
 from edgewright.llm.load.spec import ModelSpec
 from edgewright.llm.rotary import make_rotary_tables, turn_heads
 
-LEAST = np.float32(-1e30)
+LEAST = -1e30
 
 # Gets the name of a matrix and what it is multiplied with, [tokens, values].
 Watch = Callable[[str, Array], None]
@@ -31,7 +34,7 @@ def read_layer(checkpoint: Checkpoint, number: int) -> dict[str, Array]:
 
 def read_embeddings(checkpoint: Checkpoint, tokens: Array) -> Array:
     """The state of each token before the first layer."""
-    return np.asarray(checkpoint.find(EMBEDDING).read()[tokens]).astype(np.float32)
+    return checkpoint.find(EMBEDDING).pick_rows(tokens)
 
 
 def run_layer(spec: ModelSpec, weights: Weights, state: Array, watch: Watch | None = None) -> Array:
@@ -40,7 +43,7 @@ def run_layer(spec: ModelSpec, weights: Weights, state: Array, watch: Watch | No
     normal = normalize(state, weights["input_layernorm.weight"], spec.norm_epsilon)
     state = state + _attend(spec, weights, normal, watch)
     normal = normalize(state, weights["post_attention_layernorm.weight"], spec.norm_epsilon)
-    return np.asarray(state + _feed_forward(spec, weights, normal, watch))
+    return state + _feed_forward(spec, weights, normal, watch)
 
 
 def iterate_float_logits(checkpoint: Checkpoint, texts: Sequence[Array]) -> Iterator[Array]:
@@ -77,23 +80,27 @@ def cut_windows(tokens: Array, length: int, most: int | None = None) -> list[tup
 
 def normalize(state: Array, gain: Array, epsilon: float) -> Array:
     """By the root of the mean square."""
-    mean = np.mean(np.square(state, dtype=np.float32), axis=-1, keepdims=True)
-    return np.asarray(state / np.sqrt(mean + np.float32(epsilon)) * gain)
+    library = find_library(state)
+    mean = library.mean(state * state, axis=-1, keepdims=True)
+    normal: Array = state / library.sqrt(mean + epsilon) * gain
+    return normal
 
 
 def _attend(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> Array:
+    library, tokens = find_library(normal), len(normal)
     queries, keys, values = _project(spec, weights, normal, watch)
-    cosines, sines = make_rotary_tables(spec, len(normal))
+    cosines, sines = (move_like(table, normal) for table in make_rotary_tables(spec, tokens))
     queries, keys = (turn_heads(part, cosines, sines) for part in (queries, keys))
-    repeats = spec.heads // spec.kv_heads
-    keys, values = (np.repeat(part, repeats, axis=0) for part in (keys, values))
-    scores = queries @ keys.transpose(0, 2, 1) / np.float32(np.sqrt(spec.head_dim))
-    scores = np.where(_list_visible(len(normal), spec.window), scores, LEAST)
-    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    shares /= shares.sum(axis=-1, keepdims=True)
-    mixed = (shares @ values).transpose(1, 0, 2).reshape(len(normal), -1)
+    # Heads that share keys and values stand together.
+    queries = queries.reshape(spec.kv_heads, -1, tokens, spec.head_dim)
+    scores = queries @ keys[:, None].swapaxes(2, 3) / math.sqrt(spec.head_dim)
+    scores = library.where(move_like(_list_visible(tokens, spec.window), normal), scores, LEAST)
+    shares = library.exp(scores - library.amax(scores, axis=-1, keepdims=True))
+    shares = shares / library.sum(shares, axis=-1, keepdims=True)
+    mixed = (shares @ values[:, None]).reshape(spec.heads, tokens, -1).swapaxes(0, 1).reshape(tokens, -1)
     watch("self_attn.o_proj.weight", mixed)
-    return np.asarray(mixed @ weights["self_attn.o_proj.weight"].T)
+    attended: Array = mixed @ weights["self_attn.o_proj.weight"].T
+    return attended
 
 
 def _list_visible(tokens: int, window: int) -> Array:
@@ -106,10 +113,11 @@ def _project(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> 
     """Queries, keys and values as [heads, tokens, values]."""
     names = ("qkv",) if spec.is_fused else ("q", "k", "v")
     parts = [_multiply(weights, f"self_attn.{name}_proj", normal, watch) for name in names]
-    borders = (spec.query_rows, spec.query_rows + spec.key_rows)
+    whole = find_library(normal).concatenate(parts, axis=1)
+    borders = (0, spec.query_rows, spec.query_rows + spec.key_rows, spec.query_rows + 2 * spec.key_rows)
     queries, keys, values = (
-        part.reshape(len(normal), -1, spec.head_dim).transpose(1, 0, 2)
-        for part in np.split(np.concatenate(parts, axis=1), borders, axis=1)
+        whole[:, start:stop].reshape(len(normal), -1, spec.head_dim).swapaxes(0, 1)
+        for start, stop in pairwise(borders)
     )
     if spec.has_qk_norm:
         queries = normalize(queries, weights["self_attn.q_norm.weight"], spec.norm_epsilon)
@@ -118,16 +126,19 @@ def _project(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> 
 
 
 def _feed_forward(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> Array:
+    library = find_library(normal)
     names = ("gate_up",) if spec.is_fused else ("gate", "up")
     parts = [_multiply(weights, f"mlp.{name}_proj", normal, watch) for name in names]
-    gates, ups = np.split(np.concatenate(parts, axis=1), 2, axis=1)
-    inner = gates / (1 + np.exp(-gates)) * ups
+    whole = library.concatenate(parts, axis=1)
+    gates, ups = whole[:, : spec.intermediate], whole[:, spec.intermediate :]
+    inner = gates / (1 + library.exp(-gates)) * ups
     watch("mlp.down_proj.weight", inner)
-    return np.asarray(inner @ weights["mlp.down_proj.weight"].T)
+    fed: Array = inner @ weights["mlp.down_proj.weight"].T
+    return fed
 
 
 def _multiply(weights: Weights, name: str, inputs: Array, watch: Watch) -> Array:
     watch(f"{name}.weight", inputs)
-    result = inputs @ weights[f"{name}.weight"].T
+    result: Array = inputs @ weights[f"{name}.weight"].T
     bias = weights.get(f"{name}.bias")
-    return np.asarray(result if bias is None else result + bias)
+    return result if bias is None else result + bias

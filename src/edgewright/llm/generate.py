@@ -12,14 +12,16 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.core.numbers import Array
-from edgewright.llm.load.vocabulary import LARGEST, SETTINGS, TEMPLATE, TOKENIZER
+from edgewright.llm.load.config import CONFIG
+from edgewright.llm.load.vocabulary import LARGEST, SETTINGS, TOKENIZER, find_template
 from edgewright.llm.runtimes.session import RuntimeSession
 from edgewright.llm.texts import open_tokenizer
 
 # What stands where the bytes of a character are not all there yet.
 INCOMPLETE = "�"
 # Where the tokens that end an answer are written, in the order of preference.
-SETTINGS_FILES = ("generation_config.json", "config.json")
+SETTINGS_FILES = ("generation_config.json", CONFIG)
+ROOM = "max_position_embeddings"
 Message = dict[str, str]
 
 
@@ -38,6 +40,7 @@ class TextGenerator:
     ) -> None:
         self._folder, self._context, self._temperature = Path(path), context, temperature
         self._session = RuntimeSession(path, context)
+        self._context = min(context, self._find_room() or context)
         self._rng = np.random.default_rng(seed)
         self._tokenizer = open_tokenizer(self._folder) if (self._folder / TOKENIZER).is_file() else None
         self._known: list[int] = []
@@ -46,13 +49,25 @@ class TextGenerator:
         """Ends the runtime's process."""
         self._session.__exit__(None, None, None)
 
+    def check_chat(self) -> None:
+        """Refuses a model that has no template for talks."""
+        if not self._find_template():
+            raise UsageError(
+                "the model has no chat template", Where(file=str(self._folder)), do="use `edgewright llm run`"
+            )
+
     def continue_text(self, text: str, tokens: int) -> Iterator[str]:
         """What follows a text, piece by piece."""
         yield from self._generate(self.split_text(text), tokens)
 
     def answer(self, messages: Sequence[Message], tokens: int) -> Iterator[str]:
-        """The answer in a chat, piece by piece."""
-        yield from self._generate(self.split_text(self.spell_chat(messages)), tokens)
+        """The answer in a chat, piece by piece; of a long one the beginning is forgotten."""
+        known = list(messages)
+        prompt = self.split_text(self.spell_chat(known))
+        while len(prompt) >= self._context and len(known) > 2:
+            del known[:2]
+            prompt = self.split_text(self.spell_chat(known))
+        yield from self._generate(prompt, tokens)
 
     def split_text(self, text: str) -> list[int]:
         """The tokens of a text, with the one that begins texts where the model has one."""
@@ -64,11 +79,8 @@ class TextGenerator:
 
     def spell_chat(self, messages: Sequence[Message]) -> str:
         """A chat as the model was taught to read it."""
+        self.check_chat()
         template, settings = self._find_template(), _read_settings(self._folder / SETTINGS)
-        if not template:
-            raise UsageError(
-                "the model has no chat template", Where(file=str(self._folder)), do="use `edgewright llm run`"
-            )
         words = {name: _read_word(settings, name) for name in ("bos_token", "eos_token")}
         environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
         environment.globals["raise_exception"] = _refuse_messages
@@ -84,17 +96,15 @@ class TextGenerator:
     def _find_template(self) -> str:
         if self._tokenizer is None:
             return self._session.get_template()
-        path = self._folder / TEMPLATE
-        if path.is_file():
-            return read_limited(path, LARGEST).decode("utf-8", errors="replace")
-        template = _read_settings(self._folder / SETTINGS).get("chat_template")
-        return template if isinstance(template, str) else ""
+        return find_template(self._folder)
 
     def _generate(self, tokens: list[int], most: int) -> Iterator[str]:
-        if not tokens or len(tokens) >= self._context:
+        if not tokens:
+            raise UsageError("the prompt is empty", do="give the beginning of a text")
+        if len(tokens) >= self._context:
             raise UsageError(
-                f"the prompt has {len(tokens)} tokens, expected 1 to {self._context - 1}",
-                do="shorten it, or raise --context",
+                f"the prompt has {len(tokens)} tokens, there is room for {self._context} with the answer",
+                do="shorten it, or raise --context as far as the model allows",
             )
         last_tokens, made, shown_text = self._list_ends(), [], ""
         logits = self._feed(tokens)
@@ -129,6 +139,14 @@ class TextGenerator:
         if self._tokenizer is None:
             return self._session.join_tokens(tokens).decode("utf-8", errors="replace")
         return str(self._tokenizer.decode(tokens))
+
+    def _find_room(self) -> int | None:
+        """Tokens that the model was made for; None where nothing says so."""
+        if not self._folder.is_dir():
+            return self._session.get_room()
+        genai = _read_settings(self._folder / "genai_config.json").get("model", {})
+        rooms = (genai.get("context_length"), _read_settings(self._folder / CONFIG).get(ROOM))
+        return next((room for room in rooms if type(room) is int and room > 1), None)
 
     def _list_ends(self) -> set[int]:
         """Tokens that end an answer."""

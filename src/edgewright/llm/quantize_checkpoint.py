@@ -1,13 +1,14 @@
 """Quantizes a checkpoint layer by layer: one layer is in memory, and what it makes of a text."""
 
+import logging
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
+from edgewright.llm.arrays import Engine, fetch
 from edgewright.llm.forward import Weights, normalize, read_embeddings, read_layer, run_layer
+from edgewright.llm.layer_state import LayerState, open_layer_state
 from edgewright.llm.load.checkpoint import (
     EMBEDDING,
     FINAL_NORM,
@@ -16,12 +17,16 @@ from edgewright.llm.load.checkpoint import (
     list_layer_shapes,
     name_layer_tensor,
 )
+from edgewright.llm.load.gguf_model import GgufTensorView
 from edgewright.llm.load.safetensors_file import StoredTensor
+from edgewright.llm.matrix_errors import note_matrix_error
 from edgewright.llm.recipe import BEST, FAST, Recipe
 from edgewright.llm.rounding.codes import Codes, Grid
 from edgewright.llm.rounding.gptq import Compensation
-from edgewright.llm.rounding.refine import refine_codes
+from edgewright.llm.rounding.refine import TURNS
 from edgewright.llm.rounding.scales import quantize_with_search
+
+log = logging.getLogger(__name__)
 
 # Values of a matrix that are in single precision at a time.
 PIECE = 1 << 24
@@ -46,18 +51,29 @@ def quantize_checkpoint(
         recipe: how.
         texts: tokens that calibrate, piece by piece; the recipe 'fast' needs none.
     """
-    texts = () if recipe.name == FAST else texts
-    states = [read_embeddings(checkpoint, text) for text in texts]
-    yield _quantize_rows(checkpoint.find(EMBEDDING), EMBEDDING, recipe, None)
+    texts, engine = () if recipe.name == FAST else texts, Engine(recipe.device)
+    log.info("quantizing with %s", engine.name)
+    states = [engine.take(read_embeddings(checkpoint, text)) for text in texts]
+    yield _quantize_rows(checkpoint.find(EMBEDDING), EMBEDDING, recipe, None, engine)
+    state = open_layer_state(checkpoint, recipe, texts, engine.name)
+    finished = 0 if state is None else state.count_layers(len(texts))
     with announce_progress("quantizing layers", total=checkpoint.spec.layers) as step:
         for number in range(checkpoint.spec.layers):
-            states = yield from _quantize_layer(checkpoint, recipe, number, states)
+            if state is None:
+                states = yield from _quantize_layer(checkpoint, recipe, number, states, engine)
+            elif number < finished:
+                yield from _take_kept_layer(checkpoint, recipe, number, state)
+                if number + 1 == finished and texts:
+                    states = [engine.take(array) for array in state.read_states(number, len(texts))]
+            else:
+                layer = _quantize_layer(checkpoint, recipe, number, states, engine)
+                states = yield from _keep_layer(layer, number, state)
             step()
     gain = checkpoint.read(FINAL_NORM)
     yield Quantized(FINAL_NORM, iter([gain]))
     if not checkpoint.spec.is_tied:
-        inputs = [normalize(state, gain, checkpoint.spec.norm_epsilon) for state in states]
-        yield _quantize_rows(checkpoint.find(HEAD), HEAD, recipe, _sum_moments(inputs))
+        inputs = [normalize(state, engine.take(gain), checkpoint.spec.norm_epsilon) for state in states]
+        yield _quantize_rows(checkpoint.find(HEAD), HEAD, recipe, _sum_moments(inputs), engine)
 
 
 def list_tensor_names(checkpoint: Checkpoint) -> list[str]:
@@ -71,21 +87,49 @@ def list_tensor_names(checkpoint: Checkpoint) -> list[str]:
 
 
 def _quantize_layer(
-    checkpoint: Checkpoint, recipe: Recipe, number: int, states: list[Array]
+    checkpoint: Checkpoint, recipe: Recipe, number: int, states: list[Array], engine: Engine
 ) -> Generator[Quantized, None, list[Array]]:
-    weights = read_layer(checkpoint, number)
+    weights = {name: engine.take(array) for name, array in read_layer(checkpoint, number).items()}
     moments = _collect_moments(checkpoint, weights, states)
     for name in list(weights):
         full = name_layer_tensor(number, name)
         grid = recipe.find_grid(full) if weights[name].ndim == 2 else None
         if grid is None:
-            yield Quantized(full, iter([weights[name]]))
+            yield Quantized(full, iter([fetch(weights[name])]))
             continue
-        codes = _choose_codes(weights[name], grid, recipe, moments.get(name))
+        codes = _choose_codes(full, weights[name], grid, recipe, moments.get(name))
         weights[name] = codes.decode()
-        yield Quantized(full, iter([codes]))
+        yield Quantized(full, iter([codes.fetch()]))
     # Layers to come are calibrated with what this one gives now.
     return [run_layer(checkpoint.spec, weights, state) for state in states]
+
+
+def _take_kept_layer(
+    checkpoint: Checkpoint, recipe: Recipe, number: int, state: LayerState
+) -> Iterator[Quantized]:
+    """A layer that an earlier run has finished."""
+    shapes = list_layer_shapes(checkpoint.spec)
+    names = {name_layer_tensor(number, name): len(shape) for name, shape in shapes.items()}
+    grids = {name: recipe.find_grid(name) if rank == 2 else None for name, rank in names.items()}
+    for name, piece in state.read_layer(number, grids).items():
+        yield Quantized(name, iter([piece]))
+
+
+def _keep_layer(
+    layer: Generator[Quantized, None, list[Array]], number: int, state: LayerState
+) -> Generator[Quantized, None, list[Array]]:
+    """Passes a layer on, and keeps it."""
+    pieces: dict[str, Piece] = {}
+    states: list[Array] = []
+
+    def run() -> Iterator[Quantized]:
+        states.extend((yield from layer))
+
+    for tensor in run():
+        (pieces[tensor.name],) = tensor.pieces
+        yield Quantized(tensor.name, iter([pieces[tensor.name]]))
+    state.write_layer(number, pieces, [fetch(array) for array in states])
+    return states
 
 
 def _collect_moments(checkpoint: Checkpoint, weights: Weights, states: Sequence[Array]) -> dict[str, Array]:
@@ -93,7 +137,8 @@ def _collect_moments(checkpoint: Checkpoint, weights: Weights, states: Sequence[
     moments: dict[str, Array] = {}
 
     def watch(name: str, inputs: Array) -> None:
-        moments[name] = moments.get(name, np.float32(0)) + inputs.T @ inputs
+        products = inputs.T @ inputs
+        moments[name] = products if name not in moments else moments[name] + products
 
     for state in states:
         run_layer(checkpoint.spec, weights, state, watch)
@@ -101,29 +146,35 @@ def _collect_moments(checkpoint: Checkpoint, weights: Weights, states: Sequence[
 
 
 def _sum_moments(inputs: Sequence[Array]) -> Array | None:
-    return np.asarray(sum(part.T @ part for part in inputs)) if inputs else None
+    return sum(part.T @ part for part in inputs) if inputs else None  # type: ignore[return-value]
 
 
-def _choose_codes(weights: Array, grid: Grid, recipe: Recipe, moments: Array | None) -> Codes:
-    return next(_iterate_codes(iter([weights]), grid, recipe, moments))
+def _choose_codes(name: str, weights: Array, grid: Grid, recipe: Recipe, moments: Array | None) -> Codes:
+    return next(_iterate_codes(name, iter([weights]), grid, recipe, moments))
 
 
-def _quantize_rows(stored: StoredTensor, name: str, recipe: Recipe, moments: Array | None) -> Quantized:
+def _quantize_rows(
+    stored: StoredTensor | GgufTensorView, name: str, recipe: Recipe, moments: Array | None, engine: Engine
+) -> Quantized:
     """A tall matrix, some rows at a time."""
     rows = max(1, PIECE // stored.shape[1])
     parts = (stored.read_rows(at, at + rows) for at in range(0, stored.shape[0], rows))
     grid = recipe.find_grid(name)
-    return Quantized(name, parts if grid is None else _iterate_codes(parts, grid, recipe, moments))
+    if grid is None:
+        return Quantized(name, parts)
+    codes = _iterate_codes(name, map(engine.take, parts), grid, recipe, moments)
+    return Quantized(name, (part.fetch() for part in codes))
 
 
 def _iterate_codes(
-    parts: Iterator[Array], grid: Grid, recipe: Recipe, moments: Array | None
+    name: str, parts: Iterator[Array], grid: Grid, recipe: Recipe, moments: Array | None
 ) -> Iterator[Codes]:
-    """8 bits are fine as they are; 4 need what the recipe says."""
-    if moments is None or grid.bits >= 8:
-        yield from (quantize_with_search(part, grid) for part in parts)
-        return
-    compensation = Compensation(moments)
+    """More than 4 bits are fine as they are; 4 need what the recipe says."""
+    compensation = None if moments is None or grid.bits > 4 else Compensation(moments)
     for part in parts:
-        codes = compensation.quantize(part, grid)
-        yield refine_codes(part, codes, compensation.moments) if recipe.name == BEST else codes
+        if compensation is None:
+            codes = quantize_with_search(part, grid)
+        else:
+            codes = compensation.quantize(part, grid, TURNS if recipe.name == BEST else 0)
+        note_matrix_error(name, part, codes, moments)
+        yield codes

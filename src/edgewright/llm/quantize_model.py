@@ -1,18 +1,25 @@
 """From a checkpoint to a quantized file, with a record of what was done."""
 
+import logging
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from edgewright.core.errors import AccuracyGate, UsageError, Where, shown
+from edgewright.core.errors import AccuracyGate, UnsupportedFeature, UsageError, Where, shown
+from edgewright.core.files import remove_parts
 from edgewright.core.numbers import Array
 from edgewright.llm.calibration import read_calibration_texts
 from edgewright.llm.evaluate_file import LIMITS, TextScore, evaluate_file
+from edgewright.llm.layer_state import name_state_folder, remove_layer_state
 from edgewright.llm.load.checkpoint import Checkpoint
-from edgewright.llm.recipe import BALANCED, BEST, BITS, FAST, Recipe
+from edgewright.llm.matrix_errors import MatrixError, collect_matrix_errors
+from edgewright.llm.recipe import BALANCED, BEST, BITS, FAST, FLOAT_ACTIVATIONS, INT8_ACTIVATIONS, Recipe
+from edgewright.llm.writers.gguf_types import apply_gguf_type
 
+log = logging.getLogger(__name__)
 Writer = Callable[[Checkpoint, Recipe, Path, Sequence[Array]], None]
 # GGUF is one file, all others are folders.
 FORMATS = ("gguf", "onnx", "openvino", "mlx", "safetensors")
@@ -35,9 +42,10 @@ class LanguageModelFile:
     seconds: float
     # What its runtime made of a text, where that was asked for.
     score: TextScore | None = None
+    matrices: tuple[MatrixError, ...] = ()
 
 
-def quantize_language_model(
+def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
     folder: Path | str,
     format: str = "gguf",  # noqa: A002 - the word that users know
     *,
@@ -45,38 +53,45 @@ def quantize_language_model(
     calibration: Path | str | None = None,
     output: Path | str | None = None,
     text: Path | str | None = None,
+    resume: bool = False,
 ) -> LanguageModelFile:
     """Quantizes a Hugging Face checkpoint and writes it in a format.
 
     Args:
-        folder: config.json, safetensors and tokenizer files.
+        folder: config.json, safetensors and tokenizer files; or a GGUF file.
         format: gguf, onnx, openvino, mlx or safetensors.
         recipe: precision, blocks and effort; int4 in blocks of 32 where nothing is said.
         calibration: a text, or a .npy file of tokens; without it the recipe must be 'fast'.
         output: the file or folder; named after the checkpoint where nothing is said.
         text: what is run through the file in its own runtime and through the checkpoint; None: nothing is.
+        resume: whether layers are taken that an earlier run of the same kind has finished; layers of a run
+            with a text are always kept until the end, others where this is said.
     """
     start = time.monotonic()
     if format not in FORMATS:
         raise UsageError(f"format '{shown(format)}' is unknown, expected one of: {', '.join(FORMATS)}")
     checkpoint, recipe = Checkpoint(folder), recipe or Recipe()
+    _check_activations(format, recipe)
     texts = read_calibration_texts(checkpoint, Path(calibration)) if calibration else []
     path = Path(output) if output else _name_file(checkpoint, recipe, format)
     _keep_source(checkpoint, path)
-    _find_writer(format)(checkpoint, recipe, path, texts)
-    sizes = [math.prod(tensor.shape) for tensor in checkpoint.tensors.values()]
-    widths = [tensor.dtype.itemsize for tensor in checkpoint.tensors.values()]
+    recipe = _keep_layers(recipe, path, resume=resume)
+    with collect_matrix_errors() as errors, _tell_of_layers(recipe.state):
+        _find_writer(format)(checkpoint, recipe, path, texts)
+    if recipe.state is not None:
+        remove_layer_state(recipe.state)
     return LanguageModelFile(
         path=str(path),
         format=format,
-        precision=recipe.precision,
+        precision=recipe.width,
         recipe=recipe.name,
-        source_bytes=sum(size * width for size, width in zip(sizes, widths, strict=True)),
+        source_bytes=sum(tensor.nbytes for tensor in checkpoint.tensors.values()),
         file_bytes=_measure_size(path),
-        parameters=sum(sizes),
+        parameters=sum(math.prod(tensor.shape) for tensor in checkpoint.tensors.values()),
         tokens=sum(map(len, texts)),
         seconds=time.monotonic() - start,
-        score=None if text is None else evaluate_file(path, text, against=checkpoint.folder),
+        score=None if text is None else evaluate_file(path, text, against=checkpoint.source),
+        matrices=errors.list_errors(),
     )
 
 
@@ -104,22 +119,70 @@ def check_increase(made: LanguageModelFile, limit: float | None) -> None:
     )
 
 
-def choose_recipe_name(name: str | None, precision: str, *, has_text: bool) -> str:
-    """The best that a text allows; only 4 bits need one."""
-    needs_text = BITS[precision] == 4
-    if name is None:
-        return BEST if has_text and needs_text else FAST
+def choose_recipe(
+    recipe: Recipe, name: str | None, *, has_text: bool, gguf_type: str | None = None
+) -> Recipe:
+    """The recipe with the best effort that a text allows; only 4 bits need one.
+
+    Args:
+        recipe: precision and blocks.
+        name: fast, balanced or best; None: what fits.
+        has_text: whether a text calibrates.
+        gguf_type: the type of a GGUF file, which sets the precision.
+    """
+    if gguf_type is not None:
+        recipe = apply_gguf_type(recipe, gguf_type)
+    needs_text = recipe.width == "int4"
     if name in {BALANCED, BEST} and needs_text and not has_text:
         raise UsageError(
             f"recipe '{name}' needs a text that calibrates", do="add --calib TEXT, or choose --recipe fast"
         )
-    return name
+    return replace(recipe, name=name or (BEST if has_text and needs_text else FAST))
+
+
+def _check_activations(kind: str, recipe: Recipe) -> None:
+    """Whether the format's runtime does with activations what was asked for."""
+    if kind == "gguf" and recipe.activations == FLOAT_ACTIVATIONS:
+        raise UnsupportedFeature(
+            "llama.cpp rounds activations to 8 bits by itself where weights are quantized",
+            do="leave out --activations, or choose --precision fp16",
+        )
+    if recipe.activations != INT8_ACTIVATIONS:
+        return
+    if kind in {"mlx", "safetensors"}:
+        raise UnsupportedFeature(
+            f"the runtime of {kind} has no products with 8-bit activations", do="choose --to onnx or openvino"
+        )
+    if BITS[recipe.width] is None:
+        raise UsageError(f"8-bit activations need weights in int4 or int8, --precision is {recipe.precision}")
 
 
 def _name_file(checkpoint: Checkpoint, recipe: Recipe, kind: str) -> Path:
-    folder = checkpoint.folder.resolve()
+    source = checkpoint.source.resolve()
+    name = source.stem if source.is_file() else source.name
     ending = ".gguf" if kind == "gguf" else f"-{kind}"
-    return Path(f"{folder.name}-{recipe.precision}{ending}")
+    return Path(f"{name}-{recipe.precision}{ending}")
+
+
+def _keep_layers(recipe: Recipe, path: Path, *, resume: bool) -> Recipe:
+    """Where layers are kept: those of earlier runs go where they are not taken."""
+    folder = name_state_folder(path)
+    if not resume:
+        remove_layer_state(folder)
+    else:
+        remove_parts(path)
+    return replace(recipe, state=folder if resume or recipe.name != FAST else None)
+
+
+@contextmanager
+def _tell_of_layers(folder: Path | None) -> Iterator[None]:
+    """A run that fails says what is left of it."""
+    try:
+        yield
+    except BaseException:
+        if folder is not None and folder.is_dir():
+            log.warning("finished layers are kept in %s: the same with --resume goes on there", folder)
+        raise
 
 
 def _find_writer(kind: str) -> Writer:
@@ -140,7 +203,7 @@ def _find_writer(kind: str) -> Writer:
 
 def _keep_source(checkpoint: Checkpoint, path: Path) -> None:
     """A folder that is written replaces an older one, which must not be the checkpoint."""
-    source, target = checkpoint.folder.resolve(), path.resolve()
+    source, target = checkpoint.source.resolve(), path.resolve()
     if source == target or source.is_relative_to(target):
         raise UsageError(f"'{shown(path)}' is the checkpoint itself", do="name another place with -o")
 

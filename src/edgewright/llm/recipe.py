@@ -1,13 +1,15 @@
 """How weights are quantized: the grid of each matrix, and how much is done to choose codes well."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.words import did_you_mean
+from edgewright.llm.arrays import AUTO
 from edgewright.llm.load.checkpoint import EMBEDDING, HEAD
-from edgewright.llm.rounding.codes import Grid
+from edgewright.llm.rounding.codes import LPBQ, Q4_K, Q6_K, Grid
 
 FAST, BALANCED, BEST = "fast", "balanced", "best"
 RECIPES: dict[str, str] = {
@@ -16,6 +18,17 @@ RECIPES: dict[str, str] = {
     BEST: "as balanced, then codes and scales chosen anew in turns",
 }
 BITS: dict[str, int | None] = {"int4": 4, "int8": 8, "fp16": None, "fp32": None}
+AS_RUNTIME, INT8_ACTIVATIONS, FLOAT_ACTIVATIONS = "", "int8", "float"
+ACTIVATIONS: dict[str, str] = {
+    AS_RUNTIME: "as the runtime does by itself",
+    INT8_ACTIVATIONS: "rounded to 8 bits within each product",
+    FLOAT_ACTIVATIONS: "never rounded to whole numbers",
+}
+# Precisions that are grids of their own, whatever the block: those of GGUF, and that of QNN.
+OWN_GRIDS: dict[str, Grid] = {"q4_k": Q4_K, "q6_k": Q6_K, "lpbq": LPBQ}
+PRECISIONS = (*BITS, *OWN_GRIDS)
+# The plain precision that each is like.
+WIDTHS = {"q4_k": "int4", "lpbq": "int4", "q6_k": "int8"}
 # Short names of what users keep wider.
 ALIASES = {"lm_head": HEAD, "embed_tokens": EMBEDDING, "embedding": EMBEDDING, "head": HEAD}
 
@@ -30,16 +43,33 @@ class Recipe:
     is_symmetric: bool = True
     # Patterns of tensor names and the precision they keep, the first that fits counts.
     keep: Mapping[str, str] = field(default_factory=dict)
+    # Whether some matrices get more bits, as llama.cpp mixes Q4_K_M.
+    is_mix: bool = False
+    # What computes: a GPU where there is one, or numpy.
+    device: str = AUTO
+    # What products round their inputs to: int8, float, or as the runtime does by itself.
+    activations: str = AS_RUNTIME
+    # Where finished layers are kept until all is written; None: nowhere.
+    state: Path | None = None
 
     def __post_init__(self) -> None:
         """Checks the words."""
         _check_word("recipe", self.name, RECIPES)
+        _check_word("activations", self.activations, ACTIVATIONS)
         for precision in (self.precision, *self.keep.values()):
-            _check_word("precision", precision, BITS)
+            _check_word("precision", precision, PRECISIONS)
+
+    @property
+    def width(self) -> str:
+        """int4, int8, fp16 or fp32."""
+        return WIDTHS.get(self.precision, self.precision)
 
     def find_grid(self, tensor: str) -> Grid | None:
         """The grid of a matrix; None where it stays in floating point."""
-        bits = BITS[self.find_precision(tensor)]
+        precision = self.find_precision(tensor)
+        if precision in OWN_GRIDS:
+            return OWN_GRIDS[precision]
+        bits = BITS[precision]
         return None if bits is None else Grid(bits, self.block, self.is_symmetric or bits == 8)
 
     def find_precision(self, tensor: str) -> str:
@@ -52,7 +82,7 @@ class Recipe:
 
     def widen_head(self, head: str) -> "Recipe":
         """The head of a model in 4 bits has 8, unless the user says something of it."""
-        if self.precision != "int4" or self.is_kept(head):
+        if self.width != "int4" or self.is_kept(head):
             return self
         return replace(self, keep={**self.keep, head: "int8"})
 
@@ -64,7 +94,7 @@ class Recipe:
         ]
 
 
-def _check_word(kind: str, word: str, known: Mapping[str, object]) -> None:
+def _check_word(kind: str, word: str, known: Collection[str]) -> None:
     if word not in known:
         raise UsageError(
             f"{kind} '{shown(word)}' is unknown, expected one of: {', '.join(known)}",

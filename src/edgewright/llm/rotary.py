@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from edgewright.core.numbers import Array
+from edgewright.llm.arrays import find_library
 from edgewright.llm.load.spec import ModelSpec, RopeSpec
 
 
@@ -38,4 +39,5 @@ def turn_heads(values: Array, cosines: Array, sines: Array) -> Array:
     half = cosines.shape[1]
     first, second, rest = values[..., :half], values[..., half : 2 * half], values[..., 2 * half :]
     turned = (first * cosines - second * sines, second * cosines + first * sines, rest)
-    return np.concatenate(turned, axis=-1)
+    whole: Array = find_library(values).concatenate(turned, axis=-1)
+    return whole

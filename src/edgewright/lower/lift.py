@@ -188,7 +188,7 @@ def _infer_structure(
     kind: type[Op], inputs: Sequence[TensorType | None], outputs: Sequence[TensorType], where: Where
 ) -> Mapping[str, Any]:
     try:
-        return kind.structure(inputs, outputs)
+        return kind.read_structure(inputs, outputs)
     except (IndexError, AttributeError, TypeError, ValueError):
         raise BadInput(
             "its tensors do not determine what the op does", where, do="check the node's inputs and outputs"

@@ -56,7 +56,7 @@ class Cast(Op):
         return (self, [True]) if self.encoding is None or self.encoding.axis is None else None
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """Datatype and encoding are the output's."""

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, ClassVar
+
+import numpy as np
 
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
@@ -11,6 +13,11 @@ from edgewright.ir.dims import Dim
 from edgewright.ir.op import Op, Sample, register, scalar, structural
 from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
+
+# Chroma without colour, and JFIF's weights of the two differences of colour.
+MIDDLE = np.float32(128)
+RED_OF_V, BLUE_OF_U = np.float32(1.402), np.float32(1.772)
+GREEN_OF_U, GREEN_OF_V = np.float32(0.344136), np.float32(0.714136)
 
 
 class Source(IntEnum):
@@ -60,7 +67,14 @@ class ArgbToRgb(Op):
 
 @dataclass(frozen=True, kw_only=True)
 class _Nv(Op):
-    """A plane of luma and a plane of chroma pairs, [N, W * H * 3 / 2]; QNN reads the size off the output."""
+    """A plane of luma and a plane of chroma pairs, [N, W * H * 3 / 2]; QNN reads the size off the output.
+
+    The colours are those of JFIF: BT.601 over the full range of 0 to 255. HTP's library computes the same and
+    cuts off fractions.
+    """
+
+    # Where U and V stand in a pair.
+    chroma: ClassVar[tuple[int, int]]
 
     output_order: Order = scalar(DType.INT_32)
     size: tuple[Dim, Dim] = structural()
@@ -69,14 +83,31 @@ class _Nv(Op):
         """Three channels of every pixel."""
         x, count = inputs[0], self.size[0] * self.size[1] * 3 // 2
         known = x.rank == 2 and isinstance(count, int) and isinstance(x.shape[1], int)
-        if x.rank != 2 or (known and x.shape[1] != count):
+        is_odd = any(isinstance(dim, int) and dim % 2 for dim in self.size)
+        if x.rank != 2 or is_odd or (known and x.shape[1] != count):
             raise ShapeMismatch(
                 f"{x} is no frame of {list(self.size)} pixels", do=f"give a tensor [N,{count}]"
             )
         return (x.with_shape((x.shape[0], *self.size, 3)),)
 
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """Each pair is the chroma of two by two pixels."""
+        x = inputs[0]
+        height, width = (int(dim) for dim in self.size)
+        pixels = height * width
+        luma = x[:, :pixels].reshape(-1, height, width).astype(np.float32)
+        pairs = x[:, pixels:].reshape(-1, height // 2, width // 2, 2).astype(np.float32) - MIDDLE
+        u, v = (pairs[..., place].repeat(2, 1).repeat(2, 2) for place in self.chroma)
+        red, blue = luma + RED_OF_V * v, luma + BLUE_OF_U * u
+        green = luma - GREEN_OF_U * u - GREEN_OF_V * v
+        colours = np.clip(np.stack([red, green, blue], -1), 0, 255)
+        if self.output_order == Order.BGR:
+            colours = colours[..., ::-1]
+        whole = np.issubdtype(x.dtype, np.integer)
+        return ((np.floor(colours) if whole else colours).astype(x.dtype),)
+
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The size is the output's."""
@@ -93,10 +124,14 @@ class _Nv(Op):
 @register
 @dataclass(frozen=True, kw_only=True)
 class Nv12ToRgb(_Nv):
-    """Chroma pairs in the order U, V. Shape rule only: QNN does not publish the colour matrix."""
+    """Chroma pairs in the order U, V."""
+
+    chroma = (0, 1)
 
 
 @register
 @dataclass(frozen=True, kw_only=True)
 class Nv21ToRgb(_Nv):
-    """Chroma pairs in the order V, U. Shape rule only: QNN does not publish the colour matrix."""
+    """Chroma pairs in the order V, U."""
+
+    chroma = (1, 0)

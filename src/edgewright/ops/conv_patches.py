@@ -14,6 +14,7 @@ from edgewright.ir.dims import Dim, ceil_div, element_count, maximum
 from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, tensor
 from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
+from edgewright.ops.shape_patterns import match_shapes
 from edgewright.ops.windows import Geometry, Pair, Pairs, padded, spatial_sizes, windows
 
 
@@ -109,7 +110,7 @@ class Col2Im(_Unfolding):
         return (np.moveaxis(result[:, :, top : top + height, left : left + width], 1, -1),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The size is the output's."""
@@ -177,7 +178,11 @@ class ExtractPatches(Op):
 @register
 @dataclass(frozen=True, kw_only=True)
 class Correlation1D(Op):
-    """Correlation of each pixel with its neighbours in the same row of the other map. Shape rule only."""
+    """Correlation of each pixel with its neighbours in the same row of the other map, ``shift`` to the right.
+
+    The mean over channels of products, for each displacement from the left to the right: DispNet's (Mayer et
+    al. 2016). Outside the map is zero.
+    """
 
     htp_precision = HtpPrecision.FLOAT
     inputs = (Port("in[0]"), Port("in[1]"))
@@ -188,12 +193,21 @@ class Correlation1D(Op):
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """A channel for each displacement to either side."""
         x = inputs[0]
-        if x.rank != 4 or inputs[1].rank != 4 or self.displacement < 0:
-            raise ShapeMismatch(f"maps {x} and {inputs[1]}, expected rank 4", do="give two maps [N,H,W,C]")
+        match_shapes(("N height width channels", x), ("N height width channels", inputs[1]))
         return (x.with_shape((*x.shape[:3], 2 * self.displacement + 1)),)
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """One displacement after the other."""
+        x, other = (array.astype(np.float32) for array in inputs)
+        reach = self.displacement + abs(self.shift)
+        wide = np.pad(other, ((0, 0), (0, 0), (reach, reach), (0, 0)))
+        starts = reach + self.shift + np.arange(-self.displacement, self.displacement + 1)
+        found = [(x * wide[:, :, start : start + x.shape[2]]).mean(3) for start in starts]
+        return (np.stack(found, -1).astype(inputs[0].dtype),)
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:
-        """Plain."""
+        """Around each pixel, and around one further to the left."""
         x = TensorType((1, 4, 6, 3))
         yield Sample("plain", cls(displacement=2, shift=0), (x, x))
+        yield Sample("shifted", cls(displacement=1, shift=-3), (x, x))

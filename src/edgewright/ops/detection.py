@@ -13,6 +13,11 @@ from edgewright.ir.dims import Dim
 from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, tensor
 from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
+from edgewright.ops.shape_patterns import match_shapes
+from edgewright.ops.suppression import lower_scores_softly, suppress_boxes
+
+# Score, box and class of what is kept.
+Chosen = tuple[float, int, int]
 
 
 class NmsKind(IntEnum):
@@ -54,7 +59,7 @@ class NonMaxSuppression(Op):
             (image, kind, box)
             for image in range(scores.shape[0])
             for kind in range(scores.shape[1])
-            for box in suppressed(
+            for box in suppress_boxes(
                 boxes[image],
                 scores[image, kind],
                 self.iou_threshold,
@@ -71,7 +76,7 @@ class NonMaxSuppression(Op):
         return found, kept
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """Count and datatype are the output's."""
@@ -80,7 +85,7 @@ class NonMaxSuppression(Op):
     @classmethod
     def samples(cls) -> Iterator[Sample]:
         """Limited, and with a threshold."""
-        boxes, scores = _some_boxes()
+        boxes, scores = _make_boxes()
         limited = cls(iou_threshold=0.5, max_boxes_selected=2, score_threshold=-9.0, count=6)
         yield Sample("limited", limited, (boxes, scores))
         strict = cls(
@@ -99,11 +104,8 @@ class _Detections(Op):
 
     def kept(self, boxes: TensorType, scores: TensorType, classes: DType) -> tuple[TensorType, ...]:
         """Boxes, scores, classes and the number of them."""
-        if boxes.rank < 3 or scores.rank != 3 or boxes.shape[-1] != 4:
-            raise ShapeMismatch(
-                f"boxes {boxes} and scores {scores} do not fit",
-                do="give boxes [N,n,...,4] and scores [N,n,classes]",
-            )
+        pattern = "N boxes 4" if boxes.rank == 3 else "N boxes kinds 4"
+        match_shapes((pattern, boxes), ("N boxes classes", scores))
         n, m = scores.shape[0], self.max_num_boxes
         return (
             TensorType((n, m, 4), boxes.dtype),
@@ -112,8 +114,26 @@ class _Detections(Op):
             TensorType((n,), DType.UINT_32),
         )
 
+    def gather(
+        self, chosen: Sequence[list[Chosen]], inputs: Sequence[Array], classes: np.dtype[Any]
+    ) -> tuple[Array, ...]:
+        """Boxes, scores, classes, numbers and features of what each image keeps; the rest is zero."""
+        boxes, scores, *features = inputs
+        room, images = int(self.max_num_boxes), len(scores)
+        kept = [np.zeros((images, room, 4), boxes.dtype), np.zeros((images, room), scores.dtype)]
+        kinds, counts = np.zeros((images, room), classes), np.zeros(images, np.uint32)
+        others = [np.zeros((images, room, *array.shape[2:]), array.dtype) for array in features]
+        for image, found in enumerate(chosen):
+            for place, (score, row, kind) in enumerate(found[:room]):
+                kept[0][image, place] = boxes[image, row] if boxes.ndim == 3 else boxes[image, row, kind]
+                kept[1][image, place], kinds[image, place] = score, kind
+                for array, source in zip(others, features, strict=True):
+                    array[image, place] = source[image, row]
+            counts[image] = min(len(found), room)
+        return (*kept, kinds, counts, *others)
+
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The number is the output's."""
@@ -123,7 +143,11 @@ class _Detections(Op):
 @register
 @dataclass(frozen=True, kw_only=True)
 class MultiClassNms(_Detections):
-    """The best boxes of all classes, with features gathered for them. Shape rule only."""
+    """The best boxes of all classes, class by class, with features gathered for them.
+
+    Boxes [N,n,4], scores [N,n,classes], features [N,n,...]. ``soft_nms_sigma`` above 0 lowers the scores of
+    what overlaps (Bodla et al. 2017: exp(-iou^2 / (2 sigma)), as TensorFlow has it) before dropping any.
+    """
 
     inputs = (Port("in[0]"), Port("in[1]"), Port("in[2..m]", is_required=False, is_repeated=True))
     outputs = (*_Detections.outputs, Port("out[4..M]", is_required=False, is_repeated=True))
@@ -131,12 +155,52 @@ class MultiClassNms(_Detections):
     iou_threshold: float = scalar(DType.FLOAT_32)
     score_threshold: float = scalar(DType.FLOAT_32, 0.0)
     soft_nms_sigma: float = scalar(DType.FLOAT_32, 0.0)
+    # Of the boxes kept; None is that of the input. HTP's library gives real numbers for fixed-point ones.
+    box_dtype: DType | None = structural(None)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """Boxes, scores, classes, numbers, and the features of the boxes kept."""
-        found = self.kept(inputs[0], inputs[1], DType.INT_32)
+        for kind in inputs[2:]:
+            rest = " ".join(f"d{axis}" for axis in range(2, kind.rank))
+            match_shapes(("N boxes 4", inputs[0]), (f"N boxes {rest}", kind))
+        boxes, *found = self.kept(inputs[0], inputs[1], DType.INT_32)
+        boxes = boxes.with_dtype(self.box_dtype or boxes.dtype)
         features = [t.with_shape((*t.shape[:1], self.max_num_boxes, *t.shape[2:])) for t in inputs[2:]]
-        return (*found, *features)
+        return (boxes, *found, *features)
+
+    @classmethod
+    def read_structure(
+        cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+    ) -> Mapping[str, Any]:
+        """The number and the datatype of boxes are the outputs'."""
+        boxes = inputs[0]
+        own = outputs[0].dtype if boxes is None or outputs[0].dtype != boxes.dtype else None
+        return {**super().read_structure(inputs, outputs), "box_dtype": own}
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """Best first over all classes of an image; what is not filled is zero."""
+        boxes, scores, *features = inputs
+        chosen = [self._choose(*image) for image in zip(boxes, scores, strict=True)]
+        return self.gather(chosen, (boxes, scores, *features), np.dtype(np.int32))
+
+    def _choose(self, boxes: Array, scores: Array) -> list[Chosen]:
+        kept = [
+            (score, row, kind)
+            for kind in range(scores.shape[1])
+            for row, score in self._suppress(boxes, scores[:, kind])
+        ]
+        return sorted(kept, key=lambda item: -item[0])
+
+    def _suppress(self, boxes: Array, scores: Array) -> list[tuple[int, float]]:
+        if self.soft_nms_sigma > 0:
+            return lower_scores_softly(boxes, scores, self._lower_scores, self.score_threshold, len(boxes))
+        kept = suppress_boxes(boxes, scores, self.iou_threshold, self.score_threshold, len(boxes))
+        return [(row, float(scores[row])) for row in kept]
+
+    def _lower_scores(self, ratio: Array) -> Array:
+        factors: Array = np.exp(-0.5 * ratio**2 / self.soft_nms_sigma)
+        # As in TensorFlow: beyond the threshold a box is dropped all the same.
+        return np.where(ratio > self.iou_threshold, 0.0, factors)
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:
@@ -150,7 +214,10 @@ class MultiClassNms(_Detections):
 @register
 @dataclass(frozen=True, kw_only=True)
 class CombinedNms(_Detections):
-    """TensorFlow's combined non-maximum suppression. Shape rule only."""
+    """TensorFlow's combined non-maximum suppression: class by class, then the best of all classes.
+
+    Boxes [N,n,q,4], where q is 1 or the number of classes, as (y1, x1, y2, x2); scores [N,n,classes].
+    """
 
     htp_precision = HtpPrecision.FLOAT
     inputs = (Port("in[0]"), Port("in[1]"))
@@ -161,14 +228,66 @@ class CombinedNms(_Detections):
     score_threshold: float = scalar(DType.FLOAT_32, 0.0)
     pad_per_class: bool = scalar(DType.BOOL_8, False)
     clip_boxes: bool = scalar(DType.BOOL_8, False)
+    # Of the classes: TensorFlow counts them in the scores' datatype, QNN in whole numbers.
+    dtype: DType = structural(DType.FLOAT_32)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
-        """Boxes, scores, classes and numbers; classes come in the scores' datatype."""
-        return self.kept(inputs[0], inputs[1], inputs[1].dtype)
+        """Boxes, scores, classes and numbers."""
+        found = self.kept(inputs[0], inputs[1], self.dtype)
+        if inputs[0].rank != 4 or inputs[0].shape[2] not in {1, inputs[1].shape[2]}:
+            raise ShapeMismatch(
+                f"boxes {inputs[0]} for scores {inputs[1]}, expected one for all classes or one for each",
+                do="give boxes [N,n,1,4] or [N,n,classes,4]",
+            )
+        return found
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """Image by image; what is not filled is zero."""
+        boxes, scores = inputs
+        chosen = [self._choose(*image) for image in zip(boxes, scores, strict=True)]
+        spread = np.broadcast_to(boxes, (*boxes.shape[:2], scores.shape[2], 4))
+        if self.clip_boxes:
+            spread = np.clip(spread, 0, 1)
+        return self.gather(chosen, (spread, scores), self.dtype.numpy)
+
+    @classmethod
+    def read_structure(
+        cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+    ) -> Mapping[str, Any]:
+        """The number and the datatype of classes are the outputs'."""
+        return {**super().read_structure(inputs, outputs), "dtype": outputs[2].dtype}
+
+    def _choose(self, boxes: Array, scores: Array) -> list[Chosen]:
+        """Score, box and class of what is kept, best first."""
+        kept = [
+            (float(scores[row, kind]), row, kind)
+            for kind in range(scores.shape[1])
+            for row in suppress_boxes(
+                boxes[:, min(kind, boxes.shape[1] - 1)],
+                scores[:, kind],
+                self.iou_threshold,
+                self.score_threshold,
+                self.max_boxes_per_class,
+            )
+        ]
+        total = self.max_total_boxes
+        if self.pad_per_class:
+            total = min(total, self.max_boxes_per_class * scores.shape[1])
+        return sorted(kept, key=lambda item: -item[0])[:total]
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:
-        """Plain."""
+        """One box for all classes, and one for each."""
+        full = cls(
+            max_boxes_per_class=3,
+            max_total_boxes=9,
+            iou_threshold=0.3,
+            score_threshold=0.2,
+            pad_per_class=True,
+            clip_boxes=True,
+            max_num_boxes=9,
+        )
+        yield Sample("each_class", full, (TensorType((2, 6, 3, 4)), TensorType((2, 6, 3))))
         op = cls(max_boxes_per_class=2, max_total_boxes=4, iou_threshold=0.5, max_num_boxes=4)
         yield Sample("plain", op, (TensorType((2, 6, 1, 4)), TensorType((2, 6, 3))))
 
@@ -207,8 +326,8 @@ class DetectionOutput(_Detections):
         found = [np.zeros((len(scores), room), scores.dtype), np.zeros((len(scores), room, 4), np.float32)]
         classes, counts = np.zeros((len(scores), room), np.int32), np.zeros(len(scores), np.uint32)
         for image, own in enumerate(scores):
-            boxes = self._decoded(deltas[image], anchors)
-            best = self._best(own, boxes)[:room]
+            boxes = self._decode(deltas[image], anchors)
+            best = self._choose_best(own, boxes)[:room]
             rows, kinds = np.asarray(best, np.int64).reshape(-1, 2).T
             count = counts[image] = len(best)
             found[0][image, :count] = own[rows, kinds]
@@ -216,14 +335,14 @@ class DetectionOutput(_Detections):
             classes[image, :count] = kinds
         return found[0], found[1], classes, counts
 
-    def _decoded(self, deltas: Array, anchors: Array) -> Array:
+    def _decode(self, deltas: Array, anchors: Array) -> Array:
         """Corners (y1, x1, y2, x2)."""
         moved = deltas[:, :4] / np.asarray(self.delta_scaling_factors, deltas.dtype)
         centre = moved[:, :2] * anchors[:, 2:4] + anchors[:, :2]
         half = np.exp(moved[:, 2:]) * anchors[:, 2:4] / 2
         return np.concatenate([centre - half, centre + half], 1).astype(np.float32)
 
-    def _best(self, scores: Array, boxes: Array) -> list[tuple[int, int]]:
+    def _choose_best(self, scores: Array, boxes: Array) -> list[tuple[int, int]]:
         """Anchor and class of what is kept, best first."""
         # A score of just the threshold counts.
         least = float(np.nextafter(np.float32(self.confidence_threshold), np.float32(-np.inf)))
@@ -231,13 +350,13 @@ class DetectionOutput(_Detections):
         if self.nms_type == NmsKind.FAST:
             tops = np.asarray(kinds)[scores[:, kinds].argmax(1)]
             own = scores[np.arange(len(scores)), tops]
-            kept = suppressed(boxes, own, self.iou_threshold, least, len(scores))
+            kept = suppress_boxes(boxes, own, self.iou_threshold, least, len(scores))
             return [(row, int(tops[row])) for row in kept]
         limit = self.detection_limit if self.detection_limit >= 0 else len(scores)
         pairs = [
             (row, kind)
             for kind in kinds
-            for row in suppressed(boxes, scores[:, kind], self.iou_threshold, least, limit)
+            for row in suppress_boxes(boxes, scores[:, kind], self.iou_threshold, least, limit)
         ]
         return sorted(pairs, key=lambda pair: -float(scores[pair]))
 
@@ -257,31 +376,7 @@ class DetectionOutput(_Detections):
         yield Sample("plain", op, (TensorType((1, 6, 3)), TensorType((1, 6, 4)), TensorType((6, 4))))
 
 
-def suppressed(boxes: Array, scores: Array, iou: float, threshold: float, limit: int) -> list[int]:
-    """Indices of the boxes kept, best first: each suppresses what overlaps it more than ``iou``."""
-    order = np.argsort(-scores.astype(np.float64), kind="stable")
-    kept: list[int] = []
-    for index in order:
-        if len(kept) >= limit or not scores[index] > threshold:
-            break
-        if not kept or _overlaps(boxes[index], boxes[kept]).max() <= iou:
-            kept.append(int(index))
-    return kept
-
-
-def _overlaps(box: Array, others: Array) -> Array:
-    """Intersection over union; corners may come in any order."""
-    corners = np.concatenate([box[None], others]).astype(np.float64)
-    low = np.minimum(corners[:, :2], corners[:, 2:])
-    high = np.maximum(corners[:, :2], corners[:, 2:])
-    areas = (high - low).prod(1)
-    common = np.maximum(0, np.minimum(high[0], high[1:]) - np.maximum(low[0], low[1:])).prod(1)
-    union = areas[0] + areas[1:] - common
-    ratio: Array = np.where(union > 0, common / np.where(union > 0, union, 1), 0.0)
-    return ratio
-
-
-def _some_boxes() -> tuple[Array, Array]:
+def _make_boxes() -> tuple[Array, Array]:
     random = np.random.default_rng(3)
     start = random.random((2, 6, 2))
     boxes = np.concatenate([start, start + 0.6 * random.random((2, 6, 2))], 2)

@@ -58,7 +58,7 @@ class RoiRegions(Op):
         raise NotImplementedError
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The size is the output's."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgewright.core.errors import TypeMismatch
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.op import NUMERIC, Op, Port, Sample, register
+from edgewright.ir.op import FIXED_POINTS, NUMERIC, Op, Port, Sample, register
 from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.broadcast import broadcast_shapes
@@ -22,6 +22,9 @@ from edgewright.ops.elementwise_dims import (
 # Bool, integers and objects, which numpy computes as they are.
 PLAIN_KINDS = "biuO"
 BOOLS = frozenset({DType.BOOL_8})
+# What is true or false: of fixed-point numbers everything but zero is true.
+TRUTHS = BOOLS | FIXED_POINTS
+CONDITIONS = TRUTHS | {DType.INT_32}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,9 +115,15 @@ class Comparison(Binary):
 
 @dataclass(frozen=True, kw_only=True)
 class Logical(Comparison):
-    """A comparison of truth values."""
+    """A comparison of truth values; of fixed-point numbers everything but a real 0 is true."""
 
-    inputs = (Port("in[0]", BOOLS), Port("in[1]", BOOLS))
+    inputs = (Port("in[0]", TRUTHS), Port("in[1]", TRUTHS))
+    outputs = (Port("out[0]", TRUTHS),)
+
+    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
+        """The broadcast shape; truth values stay what they are."""
+        (found,) = super().infer(*inputs)
+        return (found.with_dtype(inputs[0].dtype),)
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:
@@ -127,7 +136,7 @@ def check_dtypes(op: Op, *operands: TensorType) -> None:
     """Refuses operands of datatypes that the op's ports do not take."""
     for port, operand in zip(op.inputs, operands, strict=False):
         if operand.dtype not in port.dtypes:
-            wanted = "BOOL_8" if port.dtypes == BOOLS else "numbers"
+            wanted = "numbers" if port.dtypes == NUMERIC else "BOOL_8"
             raise TypeMismatch(
                 f"{port.name} of {op.qnn_name()} is {operand.dtype.name}, expected {wanted}",
                 do="cast or compare it first",
@@ -377,7 +386,7 @@ class ElementWiseSelect(Broadcasting):
     """The second operand where the first is true, else the third."""
 
     slopes = (0, 1, 1)
-    inputs = (Port("in[0]", BOOLS), Port("in[1]"), Port("in[2]"))
+    inputs = (Port("in[0]", CONDITIONS), Port("in[1]"), Port("in[2]"))
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The broadcast shape in the datatype of the second operand."""

@@ -9,7 +9,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import Port, Sample, part_of_another, register, scalar
 from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
-from edgewright.ops.elementwise import BOOLS, Unary, check_dtypes
+from edgewright.ops.elementwise import BOOLS, TRUTHS, Unary, check_dtypes
 
 POSITIVE = np.linspace(0.25, 9, 24, dtype=np.float32).reshape(2, 3, 4)
 SPECIAL = np.asarray([0, -1, np.inf, -np.inf, np.nan], np.float32)
@@ -125,10 +125,15 @@ class ElementWiseNeg(Unary):
 
 @register
 class ElementWiseNot(Predicate):
-    """Whether x is false."""
+    """Whether x is false; of fixed-point numbers a real 0 is false."""
 
-    inputs = (Port("in[0]", BOOLS),)
+    inputs = (Port("in[0]", TRUTHS),)
+    outputs = (Port("out[0]", TRUTHS),)
     meaning = np.logical_not
+
+    def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
+        """Truth values stay what they are."""
+        return (super().infer(*inputs)[0].with_dtype(inputs[0].dtype),)
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:

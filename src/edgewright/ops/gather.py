@@ -205,7 +205,7 @@ class OneHot(Op):
         return (values[is_lit.astype(np.int64)],)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The datatype is the output's."""
@@ -246,7 +246,7 @@ class NonZero(Op):
         return (np.argwhere(inputs[0]).astype(self.dtype.numpy),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """Count and datatype are the output's."""

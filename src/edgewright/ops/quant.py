@@ -60,7 +60,7 @@ class Quantize(Encoded):
         return (self.encoding.encode(inputs[0], self.dtype),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """As the output's type has it."""
@@ -107,7 +107,7 @@ class Dequantize(Encoded):
         return (self.encoding.decode(inputs[0]).astype(self.dtype.numpy),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """As the input's type has it."""
@@ -168,7 +168,7 @@ class Convert(Op):
         return replace(self, source=moved[0], encoding=moved[1]), [True]
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """As the types of both sides have it."""

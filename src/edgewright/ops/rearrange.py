@@ -41,7 +41,7 @@ class Reshape(Op):
         return (inputs[0].reshape(tuple(int(dim) for dim in self.shape)),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The shape is the output's."""
@@ -158,7 +158,7 @@ class Squeeze(Op):
         return (np.squeeze(inputs[0], self.axes),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The axes that the output does not have: among equal ones the first."""

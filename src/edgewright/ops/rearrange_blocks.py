@@ -7,10 +7,10 @@ from typing import Self
 
 import numpy as np
 
-from edgewright.core.errors import ShapeMismatch
+from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
-from edgewright.ir.op import Op, Port, Sample, register, scalar, tensor
+from edgewright.ir.op import Op, Port, Sample, given, register, scalar, tensor
 from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
@@ -230,7 +230,11 @@ class BufferMode(IntEnum):
 @register
 @dataclass(frozen=True, kw_only=True)
 class Buffer(Op):
-    """A queue of frames that lives from run to run: known by its signature and shape rule alone."""
+    """A queue of frames that lives from run to run; outside of a session every run is the first.
+
+    A full queue drops ``stride`` of its oldest frames before it takes new ones. Until it is full its frames
+    stand at the left or at the right, beside zeros; a blocking one gives nothing: the run ends early.
+    """
 
     # It only moves what was quantized before.
     htp_precision = HtpPrecision.UNLISTED
@@ -250,13 +254,53 @@ class Buffer(Op):
                 f"buffer_dim {self.buffer_dim} is outside {inputs[0]}", do="use an axis that it has"
             )
         shape = list(inputs[0].shape)
+        new = shape[self.buffer_dim]
+        if isinstance(new, int) and (new < 1 or self.buffer_size % new):
+            raise ShapeMismatch(
+                f"a buffer of {self.buffer_size} frames cannot take {new} at a time",
+                do="give it a size that is a multiple of them",
+            )
         shape[self.buffer_dim] = self.buffer_size
         return (inputs[0].with_shape(shape),)
 
+    def begin_session(self) -> Self:
+        """The op with an empty queue."""
+        started = replace(self)
+        object.__setattr__(started, "_queue", [])
+        return started
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """What the queue holds after the new frames."""
+        x, reset = inputs[0], given(inputs, 1)
+        queue: list[Array] = getattr(self, "_queue", [])
+        if reset is not None and np.asarray(reset).any():
+            queue.clear()
+        frames = self._append(queue[0], x) if queue else x
+        queue[:] = [frames]
+        missing = self.buffer_size - frames.shape[self.buffer_dim]
+        if missing > 0 and self.mode == BufferMode.BLOCKING:
+            raise BadInput(
+                f"the buffer holds {self.buffer_size - missing} of {self.buffer_size} frames",
+                do="run the next frames: it gives its first result when it is full",
+            )
+        side = (0, missing) if self.mode == BufferMode.NON_BLOCKING_LEFT else (missing, 0)
+        pads = [side if axis == self.buffer_dim else (0, 0) for axis in range(x.ndim)]
+        return (np.pad(frames, pads),)
+
+    def _append(self, held: Array, x: Array) -> Array:
+        axis, new = self.buffer_dim, x.shape[self.buffer_dim]
+        if held.shape[axis] + new > self.buffer_size:
+            held = np.take(held, range(max(self.stride, new), held.shape[axis]), axis)
+        return np.concatenate([held, x], axis)
+
     @classmethod
     def samples(cls) -> Iterator[Sample]:
-        """Eight frames."""
-        yield Sample("frames", cls(buffer_size=8, buffer_dim=1), (TensorType((1, 2, 5)),))
+        """A queue that is full at once, and two that are not."""
+        x = (TensorType((1, 2, 5)),)
+        yield Sample("frames", cls(buffer_size=2, buffer_dim=1, stride=2), x)
+        left, right = BufferMode.NON_BLOCKING_LEFT, BufferMode.NON_BLOCKING_RIGHT
+        yield Sample("left", cls(buffer_size=8, buffer_dim=1, stride=2, mode=left), x)
+        yield Sample("right", cls(buffer_size=10, buffer_dim=2, stride=5, mode=right), x)
 
 
 @register

@@ -147,7 +147,7 @@ class Shape(Op):
         return (np.asarray(inputs[0].shape[self.start : self.end], self.dtype.numpy),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The datatype is the output's."""
@@ -190,7 +190,7 @@ class ConstantOfShape(Op):
         return (np.broadcast_to(filling, tuple(int(dim) for dim in shape)),)
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """Shape and datatype are the output's."""
@@ -224,7 +224,7 @@ class _RandomLike(Op):
         raise NotImplementedError
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The datatype is the output's."""

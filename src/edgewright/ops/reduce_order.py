@@ -1,6 +1,6 @@
 """Ops that rank elements along an axis, and running sums."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -9,7 +9,7 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
-from edgewright.ir.op import Op, Port, Sample, register, scalar
+from edgewright.ir.op import Op, Port, Sample, register, scalar, structural
 from edgewright.ir.traits import EncodingRule
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
@@ -29,6 +29,7 @@ class Arg(Op):
 
     axis: int = scalar(DType.UINT_32)
     keep_dims: bool = scalar(DType.BOOL_8, False)
+    dtype: DType = structural(DType.INT_32)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The axis gone, or 1; it must have elements to choose from."""
@@ -37,12 +38,19 @@ class Arg(Op):
             raise ShapeMismatch(
                 f"axis {self.axis} of {inputs[0]} is empty", do="give it at least one element"
             )
-        return (TensorType(shape, DType.INT_32),)
+        return (TensorType(shape, self.dtype),)
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """The position as a 32-bit integer."""
         found = type(self).meaning(widened(inputs[0]), axis=self.axis, keepdims=self.keep_dims)
-        return (np.asarray(found, np.int32),)
+        return (np.asarray(found, self.dtype.numpy),)
+
+    @classmethod
+    def read_structure(
+        cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+    ) -> Mapping[str, Any]:
+        """The datatype is the output's."""
+        return {"dtype": outputs[0].dtype}
 
     def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
         """The axis moves with the others as long as the rank stays."""
@@ -84,6 +92,7 @@ class TopK(Op):
 
     k: Dim = scalar(DType.UINT_32)
     largest: bool = scalar(DType.BOOL_8, True)
+    dtype: DType = structural(DType.INT_32)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The last axis has k elements."""
@@ -94,7 +103,7 @@ class TopK(Op):
                 f"k is {self.k}, but the axis has {size} elements", do=f"choose k from 0 to {size}"
             )
         shape = (*x.shape[:-1], self.k)
-        return (x.with_shape(shape), TensorType(shape, DType.INT_32))
+        return (x.with_shape(shape), TensorType(shape, self.dtype))
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """By a stable sort; for the largest it runs from the back, so that ties keep their order."""
@@ -104,7 +113,14 @@ class TopK(Op):
         else:
             order = np.argsort(x, axis=-1, kind="stable")
         order = order[..., : int(self.k)]
-        return (np.take_along_axis(inputs[0], order, axis=-1), order.astype(np.int32))
+        return (np.take_along_axis(inputs[0], order, axis=-1), order.astype(self.dtype.numpy))
+
+    @classmethod
+    def read_structure(
+        cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
+    ) -> Mapping[str, Any]:
+        """The datatype is the output's."""
+        return {"dtype": outputs[1].dtype}
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:

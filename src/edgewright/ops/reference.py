@@ -10,12 +10,12 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.conv_patches import ExtractPatches, Im2Col
-from edgewright.ops.gather_sparse import SparseToDense
+from edgewright.ops.gather_sparse import CreateSparse, SparseToDense
 from edgewright.ops.rearrange_blocks import Buffer, SpaceToBatch
 from edgewright.ops.rearrange_fill import Pad, Scheme
 
 # They move elements, and put zeros beside them: a real 0 is another integer than 0 in most encodings.
-FILLERS = (Buffer, ExtractPatches, Im2Col, SpaceToBatch, SparseToDense)
+FILLERS = (Buffer, CreateSparse, ExtractPatches, Im2Col, SpaceToBatch, SparseToDense)
 
 
 def run(graph: Graph, inputs: Mapping[str, Array], outputs: Iterable[str] | None = None) -> dict[str, Array]:
@@ -45,12 +45,13 @@ def computed(
 def means_real_numbers(op: Op, types: Sequence[TensorType]) -> bool:
     """Whether the op means the real numbers behind the stored integers of its inputs and outputs.
 
-    Ops that only move elements keep the integers where all have one encoding.
+    Ops that only move elements keep the integers where all have one encoding, and nothing is a real number.
     """
     fixed = {(t.dtype, t.encoding) for t in types if t.dtype.is_fixed_point}
     if not fixed or op.is_encoder:
         return False
-    return not op.keeps_encoding or len(fixed) > 1 or _fills(op)
+    is_mixed = len(fixed) > 1 or any(t.dtype.is_float for t in types)
+    return not op.keeps_encoding or is_mixed or _fills(op)
 
 
 def _fills(op: Op) -> bool:
@@ -66,4 +67,8 @@ def _decoded(array: Array | None, tensor_type: TensorType | None) -> Any:
 def _encoded(array: Array, tensor_type: TensorType) -> Array:
     if tensor_type.encoding is None:
         return array
+    if array.dtype == np.bool_:
+        # HTP's library stores true as the step after the lowest, whatever the encoding says.
+        stored: Array = tensor_type.encoding.limits(tensor_type.dtype)[0] + array.astype(np.int64)
+        return stored.astype(tensor_type.dtype.numpy)
     return tensor_type.encoding.encode(array, tensor_type.dtype)

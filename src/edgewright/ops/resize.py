@@ -73,7 +73,7 @@ class Resizing(Op):
         raise NotImplementedError
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The sizes are the output's."""

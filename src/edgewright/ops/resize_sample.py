@@ -12,6 +12,7 @@ from edgewright.core.numbers import Array, DType, round_half_away
 from edgewright.ir.op import Op, Port, Sample, register, scalar, tensor
 from edgewright.ir.traits import HtpPrecision
 from edgewright.ir.types import TensorType
+from edgewright.ops.shape_patterns import match_shapes
 from edgewright.ops.windows import Pair
 
 
@@ -185,10 +186,23 @@ class ImageProjectionTransform(Op):
         yield Sample("nearest", cls(interpolation_mode=CropMode.NEAREST_NEIGHBOR), (x, matrix))
 
 
+class GlimpseNoise(IntEnum):
+    """What stands outside an image."""
+
+    UNIFORM = 0
+    GAUSSIAN = 1
+    ZERO = 2
+
+
 @register
 @dataclass(frozen=True, kw_only=True)
 class ExtractGlimpse(Op):
-    """A window of each image around an offset (y, x). Shape rule only: what lies outside is noise."""
+    """A window of each image around an offset (y, x), as TensorFlow cuts it.
+
+    ``normalized`` offsets are parts of the image's size, ``centered`` ones start from its middle. What lies
+    outside has the range (0), the mean and deviation (1) of the image, or is zero (2); the random numbers are
+    the same in every run.
+    """
 
     htp_precision = HtpPrecision.EIGHT_BITS
     inputs = (Port("in[0]"), Port("in[1]"))
@@ -204,12 +218,58 @@ class ExtractGlimpse(Op):
         x = inputs[0]
         if x.rank != 4 or len(self.size) != 2 or min(self.size) < 1:
             raise ShapeMismatch(f"windows {list(self.size)} of {x}", do="give images of rank 4 and two sizes")
+        match_shapes(("N height width channels", x), ("N 2", inputs[1]))
         return (x.with_shape((x.shape[0], *self.size, x.shape[3])),)
+
+    def compute(self, *inputs: Array) -> tuple[Array, ...]:
+        """Image by image."""
+        x, offsets = inputs
+        random = np.random.default_rng(0)
+        windows = [self._cut(image, offset, random) for image, offset in zip(x, offsets, strict=True)]
+        return (np.stack(windows).astype(x.dtype),)
+
+    def _cut(self, image: Array, offset: Array, random: np.random.Generator) -> Array:
+        window = self._make_noise(image, random)
+        start, lengths = self._find_start(offset, image.shape[:2]), np.asarray(image.shape[:2])
+        low = np.clip(start, 0, lengths)
+        high = np.maximum(np.clip(start + np.asarray(self.size), 0, lengths), low)
+        (top, left), (bottom, right) = low - start, high - start
+        window[top:bottom, left:right] = image[low[0] : high[0], low[1] : high[1]]
+        return window
+
+    def _find_start(self, offset: Array, shape: Sequence[int]) -> Array:
+        """The first row and column, cut to whole numbers."""
+        place: Array = offset.astype(np.float32)
+        whole = np.asarray(shape, np.float32)
+        if self.normalized:
+            place = place * whole
+            if self.centered:
+                place = place / 2 + whole / 2 - np.asarray(self.size, np.float32) / 2
+        elif self.centered:
+            # TensorFlow does not take half of the window off here, and neither does HTP's library.
+            place = place + whole / 2
+        return np.trunc(place).astype(np.int64)
+
+    def _make_noise(self, image: Array, random: np.random.Generator) -> Array:
+        shape = (*self.size, image.shape[2])
+        if self.noise == GlimpseNoise.ZERO:
+            return np.zeros(shape)
+        if self.noise == GlimpseNoise.GAUSSIAN:
+            return random.normal(float(image.mean()), float(image.std()), shape)
+        return random.uniform(float(image.min()), float(image.max()), shape)
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:
-        """Plain."""
-        yield Sample("plain", cls(size=(3, 2)), (TensorType((2, 7, 6, 3)), TensorType((2, 2))))
+        """All ways to say where."""
+        x = TensorType((2, 7, 6, 3))
+        parts = np.asarray([[0.4, -0.3], [0.1, 0.9]], np.float32)
+        pixels = np.asarray([[1.0, 2.0], [-2.0, 4.0]], np.float32)
+        zero = GlimpseNoise.ZERO
+        yield Sample("plain", cls(size=(3, 2), noise=zero), (x, parts))
+        yield Sample("corner", cls(size=(3, 4), centered=False, noise=zero), (x, parts))
+        yield Sample("pixels", cls(size=(3, 4), normalized=False, noise=zero), (x, pixels))
+        plain = cls(size=(3, 4), centered=False, normalized=False, noise=zero)
+        yield Sample("corner_pixels", plain, (x, pixels))
 
 
 def _lines(start: Array, end: Array, length: int, count: int) -> Array:

@@ -37,7 +37,7 @@ class SourceOp(Op):
         return self.results
 
     @classmethod
-    def structure(
+    def read_structure(
         cls, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]
     ) -> Mapping[str, Any]:
         """The results are the outputs."""

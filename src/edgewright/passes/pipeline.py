@@ -17,6 +17,7 @@ from edgewright.passes.clean import (  # noqa: F401 - registers the passes
 from edgewright.passes.fold import (  # noqa: F401 - registers the passes
     absorb_encodings,
     fold_batchnorm,
+    fold_biases,
     fold_channels,
     fold_constants,
     fold_moved_weights,
@@ -112,7 +113,7 @@ LAYOUT = (
 # Batch norms go into the weights before them even where nothing is simplified: they have their own option.
 FOLD = ("fold_batchnorm", "drop_dead_code")
 # Optional rewrites of what the layout has brought together.
-FINISH = ("fuse_pad", "fold_channels", "fold_batchnorm", "fold_channels", "drop_dead_code")
+FINISH = ("fuse_pad", "fold_biases", "fold_channels", "fold_batchnorm", "fold_channels", "drop_dead_code")
 # What makes a quantized graph of a model that was quantized before.
 QUANTIZED = ("absorb_encodings", "drop_dead_code")
 # What the legacy converters change besides: QNN's backends compute with 32-bit integers.

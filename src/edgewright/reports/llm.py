@@ -1,9 +1,12 @@
 """What was made of a language model, and how well it predicts a text, as pages of text."""
 
+from pathlib import Path
+
 from edgewright.core.page import Block
 from edgewright.core.quantities import format_bytes
 from edgewright.llm.evaluate_file import TextScore
 from edgewright.llm.quantize_model import LanguageModelFile
+from edgewright.reports.html.words import format_signed
 
 RUNTIMES = {
     "gguf": "llama.cpp",
@@ -14,8 +17,8 @@ RUNTIMES = {
 }
 
 
-def make_page(made: LanguageModelFile) -> list[Block]:
-    """A few lines."""
+def make_page(made: LanguageModelFile, report: Path | None = None) -> list[Block]:
+    """A few lines, and where the report is."""
     bits = 8 * made.file_bytes / made.parameters
     sizes = f"{format_bytes(made.source_bytes)} to {format_bytes(made.file_bytes)}"
     text = f"calibrated with {made.tokens} tokens" if made.tokens else "without a text"
@@ -23,6 +26,7 @@ def make_page(made: LanguageModelFile) -> list[Block]:
         f"wrote {made.path}: {made.parameters / 1e6:.1f} million weights, {sizes}, {bits:.2f} bits a weight",
         f"{made.precision}, recipe {made.recipe}, {text}, in {made.seconds:.1f} s",
     ]
+    blocks += [] if report is None else [f"report: {report}"]
     if made.score is not None:
         return blocks + make_score_page(made.score)
     return [*blocks, "not run yet: its perplexity is not known; add --verify --text TEXT"]
@@ -31,14 +35,16 @@ def make_page(made: LanguageModelFile) -> list[Block]:
 def make_score_page(score: TextScore) -> list[Block]:
     """Perplexity, and what it was before."""
     amount = f"{score.windows} pieces, {score.tokens} tokens"
-    speed = f"{score.tokens_per_second:.0f} tokens a second here"
+    speed = f"reads {score.tokens_per_second:.0f} tokens a second here"
+    if score.written_per_second is not None:
+        speed += f", writes {score.written_per_second:.0f}"
     blocks: list[Block] = [
         f"perplexity {score.perplexity:.4f} over {amount}, by {RUNTIMES[score.format]}, {speed}"
     ]
     if score.increase is None or score.same_tokens is None or score.divergence is None:
         return blocks
     change = (
-        f"float {score.float_perplexity:.4f}: {score.increase:+.2f} % "
+        f"float {score.float_perplexity:.4f}: {format_signed(score.increase)} % "
         f"({score.increase_low:+.2f} to {score.increase_high:+.2f}, 95 %)"
     )
     agreement = (

@@ -5,7 +5,7 @@ import binascii
 from collections.abc import Iterable
 from pathlib import Path
 
-from edgewright.core.errors import BadInput, UsageError, shown
+from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.lower.names import NameTable
 from edgewright.model.profile.records import ProfileLog, to_chunks, to_csv
 from edgewright.model.profile.summary import ProfileSummary, summarise
@@ -30,6 +30,12 @@ _SUFFIXES = {".csv": "csv", ".json": "trace", ".html": "html", ".htm": "html"}
 def choose_form(output: str, reader: str | None) -> str:
     """The form for a reader or a file name; "" where the reader is a plug-in."""
     if reader is not None:
+        if Path(reader).name != reader and not Path(reader).exists():
+            raise BadInput(
+                f"reader '{shown(reader)}' does not exist",
+                Where(file=reader),
+                do="check the path, or use --reader csv, trace or html",
+            )
         return FORMS.get(Path(reader).name, "")
     form = _SUFFIXES.get(Path(output).suffix.lower())
     if form is None:

@@ -83,6 +83,8 @@ def check_files(options: CheckedModel) -> ArchitectureCheck:
         target, note = _choose_target(folder, source, name)
         files += save_graph(result.graph, target, SaveOptions(command="qnn-architecture-checker")).paths
         notes += [note] if note else []
+    elif rules:
+        notes.append("nothing in the model can be modified so: no model was written")
     table = write_table(result.issues, folder / f"{name}_architecture_checker.csv")
     return ArchitectureCheck(
         *(name, len(graph), result.issues, tuple(map(str, (table, *files)))),

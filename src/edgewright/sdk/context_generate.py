@@ -10,7 +10,7 @@ from edgewright.artifacts.profile_log.writer import ProfileLog, to_chunks
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.context import Target
 from edgewright.config.context_generator import ContextModel, ContextOutput, ContextSettings
-from edgewright.core.errors import UsageError, shown
+from edgewright.core.errors import UnsupportedFeature, UsageError, shown
 from edgewright.core.files import Chunks, keep_sources, measure_file, write_all
 from edgewright.model.model_files import find_model_file, list_model_parts, load_model_graphs
 from edgewright.model.profile.events import check_level
@@ -89,8 +89,18 @@ def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
             "pip install 'edgewright[native]' installs the library"
         )
     settings = options.settings
+    if settings.profiling_option is not None:
+        raise UnsupportedFeature(
+            f"--profiling_option {settings.profiling_option} needs a device: the libraries for x86 write no "
+            "trace of ops",
+            do="leave it out; --profiling_level detailed measures each op on the emulator",
+        )
     chip = target or find_soc(DEFAULT_TARGET)
-    return CompileOrder(provider, chip, config, settings.optimization_level, settings.profiling_level), notes
+    platform = ";".join(f"{key}:{value}" for key, value in settings.platform_options or ())
+    if platform and provider != "htp-native":
+        notes.append(f"--platform_options has no effect: backend {provider} is this machine itself")
+    levels = settings.optimization_level, settings.profiling_level
+    return CompileOrder(provider, chip, config, *levels, platform), notes
 
 
 def _make_context(

@@ -1,14 +1,22 @@
 """The legacy converters: options in, QNN artifacts out; channels last and 32-bit integers by default."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from edgewright.analyse.architecture.check import check_architecture
-from edgewright.config.converter import ArchChecker, CustomIo, GraphChanges, OpPackage, Output, Source
+from edgewright.config.converter import (
+    ArchChecker,
+    CustomIo,
+    GraphChanges,
+    OpPackage,
+    Output,
+    Source,
+    Target,
+)
 from edgewright.config.io_config import IoConfig
 from edgewright.config.onnx import OnnxOnly
 from edgewright.config.preserve_io import PreserveIo
@@ -23,7 +31,6 @@ from edgewright.core.files import keep_sources, write_whole
 from edgewright.frontends._common.input_spec import InputSpec, list_unknown_names
 from edgewright.frontends.conversion import (
     ConversionRequest,
-    ConvertedGraph,
     IoLayouts,
     Rewrites,
     SourceEncodings,
@@ -34,6 +41,7 @@ from edgewright.frontends.tensorflow.load import TensorflowSource
 from edgewright.ir.contract import IoTensor, dtype_of_word, dtype_word
 from edgewright.ir.graph import Graph
 from edgewright.ir.text import to_text
+from edgewright.ir.types import TensorType
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
 from edgewright.lower.names import NameTable, sanitize_name
 from edgewright.model.saving import SavedFiles, SaveOptions, load_graph, save_graph
@@ -45,6 +53,7 @@ from edgewright.sdk.architecture_checker import write_table
 from edgewright.sdk.conversion import Conversion, read_copyright, record_conversion
 from edgewright.sdk.converter_quantizer import quantize_converted
 from edgewright.sdk.custom_io import describe_io, find_full_names, list_pinned_encodings, retype_quantized
+from edgewright.sdk.device_notes import describe_device_gaps
 from edgewright.sdk.encoding_listing import add_listing
 from edgewright.sdk.io_config import list_unknown_inputs, raise_all
 from edgewright.sdk.io_templates import describe_custom_io, write_template
@@ -70,6 +79,7 @@ class ConverterOptions:
     pytorch: PytorchOnly = field(default_factory=PytorchOnly)
     tensorflow: TensorflowOnly = field(default_factory=TensorflowOnly)
     architecture: ArchChecker = field(default_factory=ArchChecker)
+    target: Target = field(default_factory=Target)
     # Inputs that become constants.
     input_values: tuple[tuple[str, tuple[float, ...]], ...] = ()
     # Whether states of recurrent layers become inputs and outputs.
@@ -93,10 +103,14 @@ def convert_files(options: ConverterOptions, command: str = "edgewright") -> Con
 class PreparedConversion:
     """A model that is imported and rewritten: it can be quantized and written more than once."""
 
-    converted: ConvertedGraph
+    graph: Graph
+    # Inputs and outputs as the source has them.
+    io_types: Mapping[str, TensorType]
+    # Those of the source, where they were taken out of the graph, and the names of all its tensors.
+    encodings: tuple[TensorEncoding, ...]
+    tensors: frozenset[str]
     io: IoConfig
-    # What --show_unconsumed_nodes lists.
-    unread: tuple[str, ...]
+    notes: tuple[str, ...]
     # With the names of inputs spelled out.
     source: Source
 
@@ -112,7 +126,15 @@ def prepare_conversion(options: ConverterOptions) -> PreparedConversion:
     io = describe_io(options.source, options.custom.custom_io, imported, is_quantized=is_quantized)
     unread = tuple(_list_unread(options, source))
     converted = convert_source(_make_request(options, io), source)
-    return PreparedConversion(converted, io, unread, options.source)
+    return PreparedConversion(
+        converted.graph,
+        converted.io_types,
+        converted.encodings,
+        frozenset(converted.model.tensors),
+        io,
+        (*converted.notes, *unread),
+        options.source,
+    )
 
 
 def write_conversion(
@@ -123,18 +145,18 @@ def write_conversion(
 ) -> Conversion:
     """The second half: quantizes as the options ask for it, and writes; ``step`` is called in between."""
     options = replace(options, source=prepared.source)
-    converted, is_quantized = prepared.converted, options.quantizer.is_asked_for
-    graph, quantization = _quantize(converted, options, prepared.io)
+    graph, quantization = _quantize(prepared, options)
     if step is not None:
         step()
-    files = _save(graph, options, command, is_quantized=is_quantized)
+    files = _save(graph, options, command)
     files, findings = _check_architecture(options, files)
-    record = record_conversion(graph, converted.io_types, files, (*converted.notes, *prepared.unread))
+    record = record_conversion(graph, prepared.io_types, files, prepared.notes)
     notes = (
         *record.notes,
         *_list_idle(options),
         *_list_changes(record.contract),
         *findings,
+        *describe_device_gaps(graph, options.target.target_device),
     )
     return replace(record, notes=notes, quantization=quantization)
 
@@ -167,14 +189,20 @@ def make_input_spec(options: ConverterOptions) -> InputSpec:
 
 
 def _make_request(options: ConverterOptions, io: IoConfig) -> ConversionRequest:
-    left_out: tuple[str, ...] = ("fold_batchnorm",) if options.changes.disable_batchnorm_folding else ()
+    left_out: tuple[str, ...] = ()
+    if options.changes.disable_batchnorm_folding:
+        # Many frameworks write batch norms as products and sums.
+        left_out = ("fold_batchnorm", "fold_channels")
+    if options.target.optimization_level == "medium":
+        left_out = ("fold_batchnorm", "fold_biases", "fold_channels")
     left_out += ("drop_dead_code",) if options.changes.keep_disconnected_nodes else ()
     quantizer, output = options.quantizer, options.output
     # Rewrites could take away what an encodings file or a package names (guide 10562).
     is_named = quantizer.quantization_overrides or options.package.op_package_config
+    is_low = options.onnx.no_simplification or options.target.optimization_level == "low"
     return ConversionRequest(
         options.source.input_network,
-        rewrites=Rewrites(not (options.onnx.no_simplification or is_named), left_out),
+        rewrites=Rewrites(not (is_low or is_named), left_out),
         layouts=IoLayouts.SPATIAL_FIRST,
         io=io,
         kept_layouts=options.preserve.layouts(),
@@ -192,13 +220,13 @@ def _make_request(options: ConverterOptions, io: IoConfig) -> ConversionRequest:
 
 
 def _quantize(
-    converted: ConvertedGraph, options: ConverterOptions, io: IoConfig
+    prepared: PreparedConversion, options: ConverterOptions
 ) -> tuple[Graph, QuantizationSummary | None]:
-    graph, quantizer = converted.graph, options.quantizer
+    graph, quantizer, io = prepared.graph, options.quantizer, prepared.io
     if not quantizer.is_asked_for:
         return graph, None
-    known = KnownEncodings(_add_pins(converted.encodings, options, io), converted.model.tensors)
-    float_io = _list_float_io(converted, options, io)
+    known = KnownEncodings(_add_pins(prepared.encodings, options, io), prepared.tensors)
+    float_io = _list_float_io(prepared, options)
     # Guide 11119: whoever keeps the types of the source has its data as well.
     is_kept = any(name in options.preserve.dtypes() for name in graph.inputs)
     is_native = quantizer.use_native_input_files or is_kept
@@ -219,12 +247,12 @@ def _add_pins(
     return [*(entry for entry in encodings if entry.name not in pins), *pins.values()]
 
 
-def _list_float_io(converted: ConvertedGraph, options: ConverterOptions, io: IoConfig) -> list[str]:
+def _list_float_io(prepared: PreparedConversion, options: ConverterOptions) -> list[str]:
     """Inputs and outputs that a quantizer must leave as real numbers."""
     opaque = {name for name, kind in options.source.input_types if kind == "opaque"}
-    floats = [name for name, tensor_type in converted.io_types.items() if tensor_type.dtype.is_float]
+    floats = [name for name, tensor_type in prepared.io_types.items() if tensor_type.dtype.is_float]
     kept = [name for name in floats if name in opaque or name in options.preserve.dtypes()]
-    return [name for name in kept if not io.tensor(name).dtype]
+    return [name for name in kept if not prepared.io.tensor(name).dtype]
 
 
 # What is checked
@@ -272,7 +300,7 @@ def _dump_imported(options: ConverterOptions, graph: Graph) -> None:
         write_whole(Path(file), [to_text(graph).encode()])
 
 
-def _save(graph: Graph, options: ConverterOptions, command: str, *, is_quantized: bool) -> SavedFiles:
+def _save(graph: Graph, options: ConverterOptions, command: str) -> SavedFiles:
     target, output = _choose_output(options), options.output
     about = SaveOptions(
         command=command,
@@ -285,7 +313,7 @@ def _save(graph: Graph, options: ConverterOptions, command: str, *, is_quantized
         ),
     )
     files = save_graph(graph, target, about)
-    if options.quantizer.dump_encoding_json and is_quantized:
+    if options.quantizer.dump_encoding_json and options.quantizer.is_asked_for:
         files = add_listing(files, files.cpp, graph)
     return _add_output_names(files, graph) if options.pytorch.dump_out_names else files
 

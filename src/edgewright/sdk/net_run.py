@@ -78,6 +78,8 @@ def run_network(options: NetRunOptions) -> NetRun:
         inner = choose_graph_folder(folder, graph, source.graphs)
         outputs = replace(options.outputs, output_dir=str(inner))
         runs.append(_run_graph(_Task(replace(options, outputs=outputs), source, graph, listed, limits)))
+        # A context is loaded once, for its first graph.
+        source = replace(source, loading=0)
     all_notes = (*source.notes, *notes, *_profile_note(options.execution, source), *runs[0].notes)
     return replace(runs[0], notes=all_notes, others=tuple(runs[1:]))
 
@@ -117,7 +119,7 @@ class _Task:
 
 def _run_graph(task: _Task) -> NetRun:
     options, graph = task.options, task.graph
-    clock = RunClock(graph.name, task.measuring())
+    clock = RunClock(graph.name, task.measuring(), task.source.loading)
     listed = read_input_list(task.list_file, graph.inputs, map_spellings(graph.inputs))
     tensors = list_result_tensors(graph, options.outputs, listed)
     outside = graph if task.factor == 1 else multiply_batch(graph, task.factor, tensors)

@@ -51,7 +51,7 @@ def _list_left_out(package: PackageDef, file: str) -> list[str]:
         raise UnsupportedFeature(
             f"the package is for {', '.join(unknown)}, skeletons are made for {' and '.join(BACKENDS)}",
             Where(file=file),
-            do="add a SupportedBackend CPU or HTP",
+            do=f"add a SupportedBackend {BACKENDS[0]}",
         )
     return [f"no skeleton is made for backend {backend}" for backend in unknown]
 

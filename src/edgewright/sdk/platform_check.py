@@ -20,6 +20,8 @@ from edgewright.targets.soc import find_soc
 
 # The tool's names for our backends; newer chips have the HTP in place of the DSP.
 _BACKENDS = {"cpu": ("cpu",), "gpu": ("gpu",), "dsp": ("htp",), "htp": ("htp",), "all": ("cpu", "gpu", "htp")}
+# Hexagon architectures whose tensors run on vectors, with libraries of their own (libQnnDsp.so).
+_WITHOUT_HTP = frozenset({"v65", "v66"})
 _HEADER = (
     "Backend",
     "Hardware",
@@ -59,6 +61,11 @@ def check_platform(
     """The checks of the backends that a name stands for."""
     if directory is not None and not Path(directory).is_dir():
         raise UsageError(f"'{shown(directory)}' is not a folder, expected the root of an SDK")
+    if dsp_type is not None and dsp_type.lower() in _WITHOUT_HTP:
+        return tuple(
+            _check_old_dsp(dsp_type) if name == "htp" else _check(name, asked or Asked())
+            for name in _BACKENDS[backend]
+        )
     if dsp_type is not None:
         find_soc(dsp_type)
     return tuple(_check(name, asked or Asked()) for name in _BACKENDS[backend])
@@ -71,6 +78,11 @@ def write_csv(checks: tuple[BackendCheck, ...]) -> bytes:
     writer.writerow(_HEADER)
     writer.writerows(vars(item).values() for item in checks)
     return buffer.getvalue().encode()
+
+
+def _check_old_dsp(dsp_type: str) -> BackendCheck:
+    detail = f"{dsp_type.lower()} has no HTP: its libraries run on a device only, nothing emulates them here"
+    return BackendCheck("dsp", "Not supported", "Not found", detail=detail)
 
 
 def _check(name: str, asked: Asked) -> BackendCheck:

@@ -27,6 +27,7 @@ from edgewright.frontends.conversion import (
     SourceEncodings,
     convert_source,
 )
+from edgewright.frontends.framework import Framework, framework_of
 from edgewright.frontends.open_source import FixedSource, fix_shapes, open_source
 from edgewright.frontends.tensorflow.load import TensorflowSource
 from edgewright.lower.lower import QNN_PACKAGE, LowerOptions
@@ -93,7 +94,25 @@ def make_input_spec(options: QairtConverterOptions) -> InputSpec:
 
 
 def _fill_input_spec(options: QairtConverterOptions) -> InputSpec:
+    _check_framework(options)
     return InputSpec.from_options(options.source, options.onnx, options.tensorflow, options.tflite)
+
+
+def _check_framework(options: QairtConverterOptions) -> None:
+    """Refuses options of another framework than the source's."""
+    own = framework_of(options.source.input_network)
+    groups = {
+        Framework.ONNX: options.onnx,
+        Framework.TENSORFLOW: options.tensorflow,
+        Framework.TFLITE: options.tflite,
+    }
+    others = [flag for framework, group in groups.items() if framework != own for flag in group.given()]
+    if others:
+        raise UsageError(
+            f"'{shown(options.source.input_network)}' is a model of {own.value}, "
+            f"{', '.join(others)} {'is' if len(others) == 1 else 'are'} for other frameworks",
+            do=f"leave out {', '.join(others)}",
+        )
 
 
 def _convert(options: QairtConverterOptions, command: str) -> tuple[Conversion, KeptEncodings]:

@@ -23,6 +23,14 @@ _PREFIXES = ("qnn_", "qairt_")
 _NAMED = (*(f"libQnn{word}.so" for word in BACKENDS), "libQnnModelDlc.so", "libQnnSystem.so")
 # Where the guide has the sample configurations of the accuracy evaluator.
 _SAMPLES = "lib/python/qti/aisw/accuracy_evaluator/configs/samples/model_configs"
+# The SDK's examples, by where the guide has them, and our files.
+_EXAMPLES = {
+    "examples/QNN/NetRun/net-run.sh": "net-run.sh.txt",
+    "examples/QNN/NetRun/android/android-qnn-net-run.sh": "android-qnn-net-run.sh.txt",
+    "examples/QNN/ThroughputNetRun/throughput_example.json": "throughput_example.json",
+}
+# The course names one library for all backends: it is the HTP's.
+_COURSE_LIBRARY, _COURSE_TARGET = "libQnn.so", "libQnnHtp.so"
 _PLACEHOLDER = """{name}: a name that Edgewright's tools understand, as in --backend {name}.
 The code is in the Python package edgewright; no program can load this file.
 """
@@ -46,7 +54,7 @@ def make_sdk_root(folder: Path | str, version: str) -> SdkRoot:
     root = Path(folder).absolute()
     _check_free(root)
     tools = _list_tools()
-    scripts = {**_write_tool_scripts(root, tools), **_read_shell_scripts(root)}
+    scripts = {**_write_tool_scripts(root, tools), **_read_shell_scripts(root), **_read_examples(root)}
     headers = _read_headers(root)
     linked = _find_genuine_libraries()
     named = [name for name in _NAMED if name not in linked]
@@ -66,6 +74,9 @@ def make_sdk_root(folder: Path | str, version: str) -> SdkRoot:
         script.chmod(0o755)
     for name, target in linked.items():
         (library / name).symlink_to(target)
+    course = root / "lib" / _COURSE_LIBRARY
+    course.unlink(missing_ok=True)
+    course.symlink_to(Path(HOST_TARGET) / _COURSE_TARGET)
     _link_tools(root, tools)
     names = tuple(sorted(path.name for path in headers))
     return SdkRoot(str(root), version, tuple(tools), names, tuple(linked), tuple(named))
@@ -110,6 +121,10 @@ def _read_shell_scripts(root: Path) -> dict[Path, Chunks]:
     held = (files("edgewright") / "_data" / "sdk").iterdir()
     names = [item.name for item in held if item.name.endswith((".sh", ".ps1"))]
     return {root / "bin" / name: [_read_data(name)] for name in sorted(names)}
+
+
+def _read_examples(root: Path) -> dict[Path, Chunks]:
+    return {root / place: [_read_data(name)] for place, name in _EXAMPLES.items()}
 
 
 def _read_samples(root: Path) -> dict[Path, Chunks]:

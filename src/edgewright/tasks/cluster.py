@@ -29,6 +29,13 @@ PAUSE = 1.0
 BATCH_SECONDS, MOST_TOGETHER, LAST_ONES = 0.25, 20, 20
 # Batches that each thread of a worker has before it, and seconds between two looks at how many there are.
 AHEAD, LOOK_EVERY = 2, 5.0
+# A cluster of one machine takes its own time from the cores that compute: it looks at itself less often. That
+# is 1 % of a core for two workers, in place of 5 to 8 %.
+CALM = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.tick.interval": "1s",
+}
 
 
 class SchedulerLost(Exception):
@@ -98,12 +105,15 @@ class OwnClusterExecutor(ClusterExecutor):
 
     def __init__(self, workers: int) -> None:
         distributed = require("distributed", to="start a cluster")
-        self._cluster = distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.ERROR,
-        )
+        with require("dask", to="start a cluster").config.set(CALM):
+            self._cluster = distributed.LocalCluster(
+                n_workers=workers,
+                threads_per_worker=1,
+                # Its workers hold texts; tasks compute in processes of their own.
+                memory_limit=0,
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.ERROR,
+            )
         super().__init__(self._cluster.scheduler_address)
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -61,6 +61,19 @@ class Contents:
         if not folder.is_dir():
             self._fetch(manifest, folder)
         return folder
+
+    def copy_files(self, digest: str, folder: Path, rename: Callable[[str], str | None] = str) -> None:
+        """Puts the files of a hash into a folder, under other names where the caller wants that.
+
+        Args:
+            digest: the hash.
+            folder: where they go; it may have other files already.
+            rename: the name that a file gets; None leaves it out.
+        """
+        for name, _, each in self._read_manifest(digest):
+            target = rename(name)
+            if target is not None:
+                self._fetch_file(each, resolve_inside(folder, target))
 
     def keep_arrays(self, arrays: Mapping[str, Array]) -> str:
         """The hash of arrays, which are kept as .npz."""

@@ -1,7 +1,7 @@
 """Runs tasks: what is known is taken from the store, the rest is computed by processes or by a cluster."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from edgewright.core.events import announce_progress
 from edgewright.core.machine_use import count_cores
 from edgewright.tasks.cluster import ClusterExecutor, OwnClusterExecutor
 from edgewright.tasks.contents import Contents, find_cache
-from edgewright.tasks.executors import Executor, InlineExecutor, LocalExecutor
+from edgewright.tasks.executors import Executor, GrowingExecutor, InlineExecutor, LocalExecutor
 from edgewright.tasks.outcome import Outcome, TaskError, read_outcome
 from edgewright.tasks.perform import write_message
 from edgewright.tasks.store import FolderStore, locate_result, open_store
@@ -42,6 +42,10 @@ class Engine:
     def fetch_files(self, digest: str) -> Path:
         """A folder with files that a task kept; they must not be changed."""
         return self.contents.fetch_files(digest)
+
+    def copy_files(self, digest: str, folder: Path, rename: Callable[[str], str | None] = str) -> None:
+        """Puts files that a task kept into a folder; those that are renamed to None are left out."""
+        self.contents.copy_files(digest, folder, rename)
 
     def compute_all(self, tasks: Sequence[Task], title: str = "tasks") -> list[Outcome]:
         """The outcomes in the order of the tasks."""
@@ -77,9 +81,22 @@ class Engine:
         return write_message(task, self.contents.store.url, cache)
 
 
+def remember_shares(engine: Engine) -> Callable[[Path, Sequence[str]], str]:
+    """Shares files; what several tasks need is hashed once."""
+    known: dict[tuple[Path, tuple[str, ...]], str] = {}
+
+    def share(folder: Path, names: Sequence[str]) -> str:
+        key = folder, tuple(names)
+        if key not in known:
+            known[key] = engine.share_files(folder, names)
+        return known[key]
+
+    return share
+
+
 @contextmanager
 def open_engine(
-    store: str | Path, *, cluster: str | None = None, workers: int | None = None
+    store: str | Path, *, cluster: str | None = None, workers: int | None = None, is_growing: bool = False
 ) -> Iterator[Engine]:
     """An engine for as long as the block runs.
 
@@ -89,10 +106,11 @@ def open_engine(
         cluster: the address of a Dask scheduler (tcp://host:8786), local:4 for one that is started here, or
             None for processes of this machine without one.
         workers: how many such processes; one for each core by default, 0 for none but this one.
+        is_growing: this process computes where no workers are asked for, as long as there is little to do.
     """
     opened = open_store(store)
     opened.prepare()
-    executor = _open_executor(cluster, workers)
+    executor = _open_executor(cluster, workers, is_growing=is_growing)
     is_inside = isinstance(opened, FolderStore) and executor.is_local
     cache = Path(opened.url, FETCHED) if is_inside else find_cache()
     try:
@@ -101,9 +119,9 @@ def open_engine(
         executor.close()
 
 
-def _open_executor(cluster: str | None, workers: int | None) -> Executor:
+def _open_executor(cluster: str | None, workers: int | None, *, is_growing: bool) -> Executor:
     if cluster is None:
-        return InlineExecutor() if workers == 0 else LocalExecutor(workers or count_cores())
+        return _open_local(workers, is_growing=is_growing)
     if workers is not None:
         raise UsageError(
             "workers are for processes of this machine, a cluster has its own", do="give one of the two"
@@ -113,6 +131,15 @@ def _open_executor(cluster: str | None, workers: int | None) -> Executor:
     except ValueError as problem:
         raise UsageError(f"cluster is '{shown(cluster)}', {problem}") from problem
     return OwnClusterExecutor(own) if own else ClusterExecutor(cluster)
+
+
+def _open_local(workers: int | None, *, is_growing: bool) -> Executor:
+    cores = count_cores()
+    if workers == 0 or (workers is None and is_growing and cores == 1):
+        return InlineExecutor()
+    if workers is None and is_growing:
+        return GrowingExecutor(cores)
+    return LocalExecutor(workers or cores)
 
 
 def _read_answer(key: str, text: str) -> Outcome:

@@ -1,6 +1,7 @@
 """Who computes tasks: this process, or processes of this machine."""
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from edgewright.core.machine_use import count_cores
 from edgewright.tasks.perform import perform_message
 from edgewright.tasks.process import TaskProcesses
 
+# Seconds of work from which on processes are started for it: each takes two to import what tasks need.
+WORTH_PROCESSES = 10.0
 # What libraries take their number of threads from.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -82,6 +85,32 @@ class LocalExecutor:
         """Threads and processes start when they are needed."""
         self._processes = TaskProcesses()
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="task")
+
+
+class GrowingExecutor:
+    """This process for the first tasks; processes for the rest where that takes longer than to start them."""
+
+    is_local, dashboard = True, ""
+
+    def __init__(self, workers: int) -> None:
+        self._processes = LocalExecutor(workers)
+        self._is_grown = False
+
+    def iterate_outcomes(self, messages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+        """In the order of the tasks as long as this process computes, then as they become known."""
+        waiting = dict(messages)
+        for key, message in messages.items():
+            if self._is_grown:
+                break
+            del waiting[key]
+            started = time.monotonic()
+            yield key, perform_message(message)
+            self._is_grown = len(waiting) * (time.monotonic() - started) > WORTH_PROCESSES
+        yield from self._processes.iterate_outcomes(waiting)
+
+    def close(self) -> None:
+        """Ends the processes, whatever they do."""
+        self._processes.close()
 
 
 @contextmanager

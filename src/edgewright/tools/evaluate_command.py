@@ -1,6 +1,6 @@
 """`edgewright evaluate`: which quantization options keep a model's outputs closest to the float model's."""
 
-from edgewright.config.evaluate import EvaluatedSource, EvaluateOptions
+from edgewright.config.evaluate import EvaluatedSource, EvaluateOptions, EvaluationWorkers
 from edgewright.config.group import OptionGroup
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.umbrella import Messages, Report, Shapes
@@ -16,6 +16,7 @@ def run(
     options: EvaluateOptions,
     shapes: Shapes,
     images: Preprocessing,
+    place: EvaluationWorkers,
     report: Report,
     _messages: Messages,
 ) -> None:
@@ -45,6 +46,9 @@ def run(
         samples=options.samples,
         box_input=options.box_input,
         fetch_top=options.fetch_top,
+        cluster=place.cluster,
+        workers=place.workers,
+        store=place.store,
     )
     tell(report, result, make_terminal_page)
     raise_failures(result)
@@ -63,11 +67,12 @@ def _refuse_options(*groups: OptionGroup) -> None:
 TOOL = Tool(
     NAME,
     "Try all combinations of quantization options on a model, and rank them by how little outputs change.",
-    (EvaluatedSource, EvaluateOptions, Shapes, Preprocessing, Report, Messages),
+    (EvaluatedSource, EvaluateOptions, Shapes, Preprocessing, EvaluationWorkers, Report, Messages),
     run,
     examples=(
         (f"{NAME} model.onnx --data samples/", "rank 32 combinations; model_evaluation/metrics-info.html"),
         (f"{NAME} model.onnx --data samples/ --comparator snr", "by signal to noise"),
+        (f"{NAME} model.onnx --data samples/ --cluster local:4", "on a Dask cluster of this machine"),
         (f"{NAME} model_config.yaml", "the inference schemas, metrics and comparator of a configuration"),
     ),
 )

@@ -1,5 +1,6 @@
 """What the legacy converters do with their options: convert, or only inspect with --dry_run."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from edgewright.config.converter import DryRun
@@ -7,6 +8,9 @@ from edgewright.config.group import OptionGroup, collect_groups
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import UnsupportedOp
 from edgewright.tools.answer import tell
+
+# What may stand behind the name of a quantizer, and the option that is for it.
+TENSOR_KINDS = {"weights": "--param_quantizer", "activations": "--act_quantizer"}
 
 if TYPE_CHECKING:
     from edgewright.frontends._common.input_spec import InputSpec
@@ -34,6 +38,21 @@ def run_converter(name: str, *groups: OptionGroup) -> int:
     conversion = convert_files(options, spell_command(name, chosen.values()))
     tell(report, conversion, make_page)
     return 0
+
+
+def place_quantizers(words: Sequence[str]) -> list[str]:
+    """The words with each quantizer at its own option.
+
+    The guide (12235) appends what it is for: `--param_quantizer enhanced weights`, or
+    `--param_quantizer enhanced activations`, which is the quantizer of the other option.
+    """
+    placed: list[str] = []
+    for word in words:
+        if word in TENSOR_KINDS and len(placed) > 1 and placed[-2] in TENSOR_KINDS.values():
+            placed[-2] = TENSOR_KINDS[word]
+        else:
+            placed.append(word)
+    return placed
 
 
 def report_dry_run(source: str, spec: "InputSpec", detail: str, report: Report) -> int:

@@ -18,6 +18,7 @@ def run(model: LanguageModelPath, options: GenerationOptions, _messages: Message
     )
     talk: list[dict[str, str]] = []
     with closing(generator):
+        generator.check_chat()
         while (question := _ask()) is not None:
             talk.append({"role": "user", "content": question})
             pieces = []

@@ -12,15 +12,27 @@ def run(
     model: LanguageModelFolder, options: LanguageModelOptions, report: Report, _messages: Messages
 ) -> None:
     """Quantize, write and report."""
+    from pathlib import Path
+
     from edgewright.core.errors import UsageError
-    from edgewright.llm.quantize_model import check_increase, choose_recipe_name, quantize_language_model
+    from edgewright.llm.quantize_model import check_increase, choose_recipe, quantize_language_model
     from edgewright.llm.recipe import Recipe
     from edgewright.reports.llm import make_page
+    from edgewright.reports.llm_report import write_report
 
     if options.verify and options.text is None:
         raise UsageError("--verify needs a text that judges", do="add --text TEXT, another than --calib")
-    name = choose_recipe_name(options.recipe, options.precision, has_text=options.calib is not None)
-    recipe = Recipe(options.precision, name, options.block, not options.asym, dict(options.keep))
+    recipe = Recipe(
+        options.precision,
+        block=options.block,
+        is_symmetric=not options.asym,
+        keep=dict(options.keep),
+        device=options.device,
+        activations=options.activations or "",
+    )
+    recipe = choose_recipe(
+        recipe, options.recipe, has_text=options.calib is not None, gguf_type=options.gguf_type
+    )
     made = quantize_language_model(
         model.checkpoint,
         options.to,
@@ -28,8 +40,11 @@ def run(
         calibration=options.calib,
         output=options.output_path,
         text=options.text if options.verify else None,
+        resume=options.resume,
     )
-    tell(report, made, make_page)
+    folder = options.report or (Path(made.path).parent if options.verify else None)
+    page = None if folder is None else write_report(Path(folder), model.checkpoint, made)
+    tell(report, made, lambda record: make_page(record, page))
     check_increase(made, options.max_increase)
 
 
@@ -41,6 +56,7 @@ TOOL = Tool(
     examples=(
         (f"{NAME} Phi-3.5-mini-instruct", "4 bits in blocks of 32, no text needed"),
         (f"{NAME} Phi-3.5-mini-instruct --calib book.txt -o phi.gguf", "the same size, less damage"),
+        (f"{NAME} Phi-4-mini-instruct --gguf_type q4_k_m --calib book.txt", "super-blocks of llama.cpp"),
         (f"{NAME} Phi-4-mini-instruct --precision int8 --to onnx", "8 bits, for ONNX Runtime GenAI"),
         (f"{NAME} Phi-3.5-mini-instruct --to openvino --calib a.txt --verify --text b.txt", "run and judged"),
         (f"{NAME} Phi-3.5-mini-instruct --keep lm_head=int8 --keep down_proj=int8", "some matrices wider"),

@@ -13,6 +13,7 @@ from edgewright.core.errors import EdgewrightError, UnsupportedFeature, UsageErr
 from edgewright.tools.tool import Tool
 
 if TYPE_CHECKING:
+    from edgewright.sdk.evaluator.place import OpenEngine
     from edgewright.sdk.evaluator.records import ModelEvaluation
 
 NAME = "qnn-accuracy-evaluator"
@@ -37,12 +38,27 @@ def run(minimal: MinimalMode, config: ConfigMode, settings: EvaluatorSettings) -
             "option '-preproc_file' is missing, it is required for a single model",
             do="add -preproc_file FILE",
         )
-    _tell(_evaluate(path, minimal.preproc_file, minimal, settings, settings.work_dir), settings)
+    files = path, minimal.preproc_file
+    _tell(_evaluate(files, minimal, settings, settings.work_dir, _choose_engine(settings)), settings)
+
+
+def _choose_engine(settings: EvaluatorSettings) -> "OpenEngine":
+    from functools import partial
+    from pathlib import Path
+
+    from edgewright.sdk.evaluator.place import EvaluationPlace
+
+    return partial(EvaluationPlace().open_engine, Path(settings.work_dir))
 
 
 def _evaluate(
-    model: str, input_list: str, minimal: MinimalMode, settings: EvaluatorSettings, folder: str
+    files: tuple[str, str],
+    minimal: MinimalMode,
+    settings: EvaluatorSettings,
+    folder: str,
+    open_engine: "OpenEngine",
 ) -> "ModelEvaluation":
+    """Minimal mode for a model and its input list."""
     from pathlib import Path
 
     from edgewright.reports.difference_pictures import draw_difference
@@ -50,6 +66,7 @@ def _evaluate(
     from edgewright.sdk.evaluator.converter_options import EvaluatedModel
     from edgewright.sdk.evaluator.minimal import MinimalRequest, evaluate_combinations
 
+    model, input_list = files
     source = EvaluatedModel(model, shapes=dict(settings.input_info), symbols=dict(settings.onnx_symbol))
     request = MinimalRequest(
         backend=minimal.backend or "htp",
@@ -60,13 +77,14 @@ def _evaluate(
         draw=draw_difference,
     )
     result = evaluate_combinations(
-        source, lambda writer: writer.read_list(input_list, "inputs"), request, Path(folder)
+        source, lambda writer: writer.read_list(input_list, "inputs"), request, Path(folder), open_engine
     )
     return write_evaluation(result)
 
 
 def _run_folder(path: str, minimal: MinimalMode, settings: EvaluatorSettings) -> None:
     """A directory of models: each for itself, with a page over all of them."""
+    from contextlib import nullcontext
     from pathlib import Path
 
     from edgewright.reports.evaluation import write_folder_page
@@ -80,13 +98,21 @@ def _run_folder(path: str, minimal: MinimalMode, settings: EvaluatorSettings) ->
             do="leave it out",
         )
     place = Path(settings.work_dir)
-    outcomes = {
-        model.name: outcome
-        for model, outcome in evaluate_folder(
-            list_model_folders(Path(path)),
-            lambda item: _evaluate(item.model, item.input_list, minimal, settings, str(place / item.name)),
-        )
-    }
+    models = list_model_folders(Path(path))
+    with _choose_engine(settings)() as engine:
+        outcomes = {
+            model.name: outcome
+            for model, outcome in evaluate_folder(
+                models,
+                lambda item: _evaluate(
+                    (item.model, item.input_list),
+                    minimal,
+                    settings,
+                    str(place / item.name),
+                    lambda: nullcontext(engine),
+                ),
+            )
+        }
     blocks = write_folder_page(place, outcomes)
     if not settings.silent:
         show(blocks)
@@ -118,7 +144,7 @@ def _run_configuration(minimal: MinimalMode, config: ConfigMode, settings: Evalu
         is_memory=config.use_memory_plugins,
         draw=draw_difference,
     )
-    _tell(write_evaluation(evaluate_configuration(request)), settings)
+    _tell(write_evaluation(evaluate_configuration(request, _choose_engine(settings))), settings)
 
 
 def _tell(result: "ModelEvaluation", settings: EvaluatorSettings) -> None:

@@ -4,7 +4,7 @@ from functools import partial
 
 from edgewright.config.onnx import ONNX_CONVERTER, ONNX_CONVERTER_RULES
 from edgewright.config.umbrella import Report
-from edgewright.tools.legacy_converter import run_converter
+from edgewright.tools.legacy_converter import place_quantizers, run_converter
 from edgewright.tools.tool import Tool
 
 NAME = "qnn-onnx-converter"
@@ -15,6 +15,7 @@ TOOL = Tool(
     "Convert an ONNX model to a QNN model: C++ source, weights and a description in JSON.",
     (*ONNX_CONVERTER, Report),
     partial(run_converter, NAME),
+    adapt_words=place_quantizers,
     examples=(
         (f"{NAME} -i model.onnx -o out/model.cpp", "convert; images become NHWC, int64 becomes int32"),
         (f"{NAME} -i model.onnx --preserve_io", "keep layouts and types of all inputs and outputs"),

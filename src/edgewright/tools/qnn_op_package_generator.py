@@ -18,7 +18,7 @@ def run(output: PackageOutput, _log: PackageLog, report: Report) -> None:
 
 TOOL = Tool(
     NAME,
-    "Write the skeleton of an op package, for the CPU and the HTP backend, from its XML description.",
+    "Write the skeleton of an op package, for the CPU, HTP, GPU and DSP backends, from its XML description.",
     (*OP_PACKAGE, Report),
     run,
     examples=(

@@ -4,7 +4,7 @@ from functools import partial
 
 from edgewright.config.pytorch import PYTORCH_CONVERTER, PYTORCH_CONVERTER_RULES
 from edgewright.config.umbrella import Report
-from edgewright.tools.legacy_converter import run_converter
+from edgewright.tools.legacy_converter import place_quantizers, run_converter
 from edgewright.tools.tool import Tool
 
 NAME = "qnn-pytorch-converter"
@@ -16,6 +16,7 @@ TOOL = Tool(
     "description in JSON.",
     (*PYTORCH_CONVERTER, Report),
     partial(run_converter, NAME),
+    adapt_words=place_quantizers,
     examples=(
         (f"{NAME} -i model.pt -d input 1,3,224,224", "convert TorchScript, which stores no shapes"),
         (f"{NAME} -i model.pt2", "convert what torch.export.save wrote"),

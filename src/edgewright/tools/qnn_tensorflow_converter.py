@@ -4,7 +4,7 @@ from functools import partial
 
 from edgewright.config.tensorflow import TENSORFLOW_CONVERTER
 from edgewright.config.umbrella import Report
-from edgewright.tools.legacy_converter import run_converter
+from edgewright.tools.legacy_converter import place_quantizers, run_converter
 from edgewright.tools.tool import Tool
 
 NAME = "qnn-tensorflow-converter"
@@ -15,6 +15,7 @@ TOOL = Tool(
     "Convert a TensorFlow model to a QNN model: C++ source, weights and a description in JSON.",
     (*TENSORFLOW_CONVERTER, Report),
     partial(run_converter, NAME),
+    adapt_words=place_quantizers,
     examples=(
         (
             f"{NAME} -i frozen.pb -d image 1,224,224,3 --out_node Softmax",

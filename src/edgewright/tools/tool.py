@@ -6,7 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from types import FrameType
 
@@ -39,10 +39,12 @@ class Tool:
     run: Callable[..., int | None]
     examples: tuple[tuple[str, str], ...] = ()
     rules: tuple[Rule, ...] = ()
+    # Brings other spellings of the command line into the one that the options have.
+    adapt_words: Callable[[Sequence[str]], list[str]] = list
 
     def main(self, argv: Sequence[str] | None = None) -> int:
         """Run the command line and return the exit code."""
-        words = list(sys.argv[1:] if argv is None else argv)
+        words = self.adapt_words(sys.argv[1:] if argv is None else argv)
         is_json = "--json" in words and Report in self.groups
         return run_guarded(lambda: self._answer(words), is_json=is_json)
 
@@ -67,13 +69,14 @@ class Tool:
     def _work(self, groups: tuple[OptionGroup, ...]) -> int:
         from logging import getLogger
 
-        for group in groups:
-            if group.loudness is not None:
-                set_level(group.loudness)
+        levels = [group.loudness for group in groups if group.loudness is not None]
+        for level in levels:
+            set_level(level)
         for text in self._list_warnings(groups):
             getLogger(__name__).warning("%s", text)
         try:
-            with draw_progress():
+            # Whoever asks for errors alone does not want to see bars either.
+            with nullcontext() if "error" in levels else draw_progress():
                 return self.run(*groups) or 0
         except EdgewrightError as error:
             raise name_option(error, groups) from error.__cause__

@@ -237,3 +237,11 @@ def test_the_check_of_a_range_is_at_hand():
     data = np.linspace(-1, 1, 100, dtype=np.float32)
     assert ew.validate_quantization_range(data, 2 / 255, 128, threshold=1e-4).is_valid
     assert not ew.validate_quantization_range(data, 0.5 / 255, 128).is_valid
+
+
+def test_the_debugger_names_the_layers_in_the_order_in_which_they_run(quantized):
+    debugger = ew.QNNDebugger(quantized, backend="cpu")
+    names = debugger.get_layer_names()
+    debugger.profile_layers({"Input3": digits(1)[0]}, num_runs=1)
+    assert len(names) > 4
+    assert set(debugger.layer_timings) <= set(names)

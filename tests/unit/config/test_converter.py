@@ -6,12 +6,11 @@ from edgewright.config.converter import (
     OpPackage,
     Output,
     Source,
-    Target,
 )
 from edgewright.config.onnx import ONNX_CONVERTER_RULES
 from edgewright.config.preserve_io import PreserveIo
 from edgewright.config.quantizer import Quantizer
-from edgewright.core.errors import NotBuiltYet, UsageError
+from edgewright.core.errors import UsageError
 
 
 def test_ignored_encodings_and_overrides_exclude_each_other():
@@ -108,18 +107,6 @@ def test_preserve_io_with_a_name_in_place_of_what_to_keep_shows_how():
 
 def test_preserve_io_knows_the_names_it_was_given():
     assert PreserveIo(preserve_io=(("layout", "a", "b"), ("datatype", "b"))).named() == ("a", "b")
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: Target(target_device="hexagon"),
-        lambda: Target(optimization_level="low"),
-    ],
-)
-def test_what_is_not_built_answers_so(make):
-    with pytest.raises(NotBuiltYet, match="not built yet"):
-        make()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

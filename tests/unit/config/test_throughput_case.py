@@ -128,7 +128,6 @@ def test_a_negative_number_of_iterations_is_endless():
             "key 'models[0].saveOutput' is 'ALL', expected one of: NONE, NATIVE_LAST, NATIVE_ALL",
         ),
         (("models", 0, "saveOutput"), "NATIVE_LAST", "but 'models[0].outputPath' is missing"),
-        (("models", 0, "postProcessor"), "MSE", "but 'models[0].groundTruthPath' is missing"),
         (("models", 0, "inputPath"), None, "model 'm' has no 'inputPath'"),
         (("testCase", "iteration"), None, "key 'testCase.iteration' is missing"),
         (("testCase", "iteration"), 0, "expected 1 or more, or less than 0"),

@@ -1,12 +1,14 @@
 """GGUF files of small checkpoints, read by the package gguf."""
 
+import json
+
 import numpy as np
 import pytest
 
 from edgewright.core.errors import UsageError
 from edgewright.llm.forward import measure_text, read_embeddings, read_layer, run_layer
 from edgewright.llm.load.checkpoint import EMBEDDING, Checkpoint
-from edgewright.llm.quantize_model import choose_recipe_name, quantize_language_model
+from edgewright.llm.quantize_model import choose_recipe, quantize_language_model
 from edgewright.llm.recipe import Recipe
 from edgewright.llm.writers.gguf_file import name_tensor
 from tests.unit.llm.checkpoints import FAMILIES, write_checkpoint
@@ -56,6 +58,39 @@ def test_types_are_those_of_the_recipe_and_the_same_bytes_come_again(tmp_path, r
     assert types["output_norm.weight"] == "F32"
 
 
+@pytest.mark.parametrize(
+    ("name", "most", "down", "head"),
+    [
+        ("q4_k_s", "Q4_K", "Q4_K", "Q6_K"),
+        ("q4_k_m", "Q4_K", "Q6_K", "Q6_K"),
+        ("q6_k", "Q6_K", "Q6_K", "Q6_K"),
+        ("q4_1", "Q4_1", "Q4_1", "Q6_K"),
+        ("f16", "F16", "F16", "F16"),
+    ],
+)
+def test_types_have_the_names_of_llama_cpp(tmp_path, name, most, down, head):
+    folder = write_checkpoint(tmp_path / "m")
+    recipe = choose_recipe(Recipe(), None, has_text=False, gguf_type=name)
+    quantize_language_model(folder, recipe=recipe, output=tmp_path / "o.gguf")
+    types = {key: entry[0] for key, entry in read_tensors(tmp_path / "o.gguf").items()}
+    assert types["blk.0.attn_qkv.weight"] == types["token_embd.weight"] == most
+    assert types["blk.1.ffn_down.weight"] == down
+    assert types["output.weight"] == head
+    with pytest.raises(UsageError, match="GGUF type 'q4_x' is unknown"):
+        choose_recipe(Recipe(), None, has_text=False, gguf_type="q4_x")
+
+
+def test_rows_that_no_super_block_fits_get_plain_blocks(tmp_path, caplog):
+    folder = write_checkpoint(tmp_path / "m", intermediate_size=96)
+    recipe = choose_recipe(Recipe(), None, has_text=False, gguf_type="q4_k_m")
+    quantize_language_model(folder, recipe=recipe, output=tmp_path / "o.gguf")
+    types = {key: entry[0] for key, entry in read_tensors(tmp_path / "o.gguf").items()}
+    assert types["blk.0.ffn_down.weight"] == "Q4_0"
+    assert types["blk.1.ffn_down.weight"] == "Q8_0"
+    assert types["blk.0.ffn_up.weight"] == "Q4_K"
+    assert "no multiple of 256" in caplog.text
+
+
 def test_a_text_makes_four_bits_better(tmp_path):
     """Measured on another text, by the float model with the weights of the file."""
     folder, rng = write_checkpoint(tmp_path / "m"), np.random.default_rng(3)
@@ -101,8 +136,32 @@ def test_long_contexts_bring_their_factors(tmp_path):
 
 def test_what_needs_a_text_says_so():
     with pytest.raises(UsageError, match="needs a text"):
-        choose_recipe_name("best", "int4", has_text=False)
-    names = [choose_recipe_name(None, "int4", has_text=is_given) for is_given in (True, False)]
+        choose_recipe(Recipe(), "best", has_text=False)
+    names = [choose_recipe(Recipe(), None, has_text=is_given).name for is_given in (True, False)]
     assert names == ["best", "fast"]
     with pytest.raises(UsageError, match="recipe 'bst' is unknown"):
         Recipe(name="bst")
+
+
+@pytest.mark.parametrize(
+    ("folder", "rstrip", "words", "name"),
+    [
+        ("Phi-3.5-mini", True, True, "Phi-3.5-mini"),
+        ("Phi-3.5-mini", False, True, "phi 3.5-mini"),
+        ("my-phi3", True, False, "my-phi 3"),
+        ("model", True, True, "phi-3 model"),
+        ("model", False, True, "model"),
+    ],
+)
+def test_the_name_tells_llama_cpp_whether_blanks_behind_special_tokens_are_lost(
+    tmp_path, folder, rstrip, words, name
+):
+    path = write_checkpoint(tmp_path / folder)
+    content = json.loads((path / "tokenizer.json").read_text())
+    content["added_tokens"][1]["rstrip"] = rstrip
+    if words:
+        content["model"]["vocab"]["<|endoftext|>"] = 20
+    (path / "tokenizer.json").write_text(json.dumps(content))
+    quantize_language_model(path, output=tmp_path / "x.gguf")
+    values = gguf.GGUFReader(tmp_path / "x.gguf").fields
+    assert values["general.name"].contents() == name

@@ -122,6 +122,7 @@ ENTRY = {"dtype": "F32", "shape": [4, 4], "data_offsets": [0, 64]}
         make_file({"a": {**ENTRY, "data_offsets": [-64, 0]}}),
         make_file({"a": {**ENTRY, "data_offsets": [0]}}),
         make_file({"a": ENTRY}, b"\0" * 63),
+        make_file({"a": ENTRY, "b": {**ENTRY, "shape": [2], "data_offsets": [8, 16]}}),
     ],
 )
 def test_damaged_files_end_in_one_error(tmp_path, content):

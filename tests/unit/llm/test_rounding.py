@@ -1,13 +1,16 @@
 """Codes: nearest, searched, compensated, refined: each is at least as good as the one before."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
 from edgewright.core.errors import UnsupportedFeature
-from edgewright.llm.rounding.codes import Grid
+from edgewright.llm.rounding import scales
+from edgewright.llm.rounding.codes import LPBQ, Q4_K, Grid
 from edgewright.llm.rounding.gptq import Compensation
-from edgewright.llm.rounding.refine import refine_codes
 from edgewright.llm.rounding.scales import quantize_to_nearest, quantize_with_search
+from tests.optional import NEEDS_TORCH, NO_TORCH
 
 
 @pytest.fixture
@@ -52,7 +55,7 @@ def test_compensation_and_refinement_leave_less_error_in_the_products(weights, m
     compensation = Compensation(moments)
     searched = quantize_with_search(weights, Grid(4))
     compensated = compensation.quantize(weights, Grid(4))
-    refined = refine_codes(weights, compensated, compensation.moments)
+    refined = compensation.quantize(weights, Grid(4), turns=3)
     errors = [measure(weights, codes, moments) for codes in (searched, compensated, refined)]
     assert errors[1] < 0.6 * errors[0]
     assert errors[2] < errors[1]
@@ -71,3 +74,78 @@ def test_zeros_stay_zeros_and_odd_blocks_are_refused(moments):
         assert not codes.decode().any()
     with pytest.raises(UnsupportedFeature, match="blocks of 48"):
         quantize_to_nearest(zeros, Grid(4, 48))
+
+
+@pytest.mark.parametrize("is_symmetric", [True, False])
+@pytest.mark.parametrize(
+    "at_once", [pytest.param(0, marks=NEEDS_TORCH), pytest.param(1 << 22, marks=NEEDS_TORCH)]
+)
+def test_torch_finds_the_scales_that_numpy_finds(weights, is_symmetric, at_once, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(scales, "AT_ONCE", at_once)
+    weights[3] = 0
+    grid = Grid(4, 32, is_symmetric)
+    first = quantize_with_search(weights, grid)
+    second = quantize_with_search(torch.from_numpy(weights), grid)
+    assert np.array_equal(first.scales, np.asarray(second.scales))
+    assert np.array_equal(first.codes, np.asarray(second.codes))
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason=NO_TORCH)
+@pytest.mark.parametrize(
+    "grid", [Grid(4), Grid(4, 32, is_symmetric=False), LPBQ], ids=["symmetric", "asymmetric", "lpbq"]
+)
+def test_torch_chooses_nearly_the_same_codes(weights, moments, grid):
+    import torch
+
+    codes = Compensation(moments).quantize(weights, grid, turns=3)
+    tensors = (
+        Compensation(torch.from_numpy(moments)).quantize(torch.from_numpy(weights), grid, turns=3).fetch()
+    )
+    assert (codes.codes == tensors.codes).mean() > 0.97
+    errors = [measure(weights, part, moments) for part in (codes, tensors)]
+    assert errors[1] == pytest.approx(errors[0], rel=0.02)
+
+
+@pytest.mark.parametrize("is_calibrated", [False, True])
+def test_scales_of_lpbq_are_small_multiples_of_one_for_each_row(weights, moments, is_calibrated):
+    quantize = Compensation(moments).quantize if is_calibrated else quantize_with_search
+    codes = quantize(weights, LPBQ)
+    assert codes.nested.units.shape == (48, 1)
+    assert (codes.nested.units > 0).all()
+    assert set(np.unique(codes.nested.steps)) <= set(range(1, 17))
+    assert (codes.nested.steps.max(axis=1) == 16).mean() > 0.5
+    np.testing.assert_array_equal(codes.scales, codes.nested.steps * codes.nested.units)
+    assert (codes.codes.min(), codes.codes.max()) == (-8, 7)
+    # A scale for each block of its own is hardly better, one for the row is worse.
+    errors = [measure(weights, part) for part in (quantize_with_search(weights, Grid(4, 64)), codes)]
+    row = quantize_with_search(weights, Grid(4, 0))
+    if not is_calibrated:
+        assert errors[0] <= errors[1] < 1.25 * errors[0]
+        assert errors[1] < measure(weights, row)
+
+
+def test_a_row_has_its_own_scale_in_eight_bits(weights):
+    codes = quantize_with_search(weights, Grid(8, 0))
+    assert codes.scales.shape == (48, 1)
+    assert measure(weights, codes) < 1e-3 * float(np.square(weights).sum())
+
+
+@pytest.mark.parametrize("grid", [Grid(4, 32, is_symmetric=False), Q4_K])
+def test_turns_leave_less_error_on_other_grids_too(grid):
+    rng = np.random.default_rng(4)
+    weights = rng.standard_t(4, size=(24, 512)).astype(np.float32)
+    inputs = (rng.normal(size=(900, 64)) @ rng.normal(size=(64, 512)) + rng.normal(size=(900, 512))).astype(
+        np.float32
+    )
+    compensation = Compensation(inputs.T @ inputs)
+    searched, plain, turned = (
+        quantize_with_search(weights, grid),
+        compensation.quantize(weights, grid),
+        compensation.quantize(weights, grid, turns=3),
+    )
+    errors = [measure(weights, codes, inputs.T @ inputs) for codes in (searched, plain, turned)]
+    assert errors[1] < 0.7 * errors[0]
+    assert errors[2] < errors[1]

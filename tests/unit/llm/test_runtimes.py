@@ -1,6 +1,7 @@
 """Files in their own runtimes: how well they predict a text, and what they write."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -154,3 +155,48 @@ def test_the_commands_say_what_they_measured(folder, tmp_path, capsys):
     assert main([*words, "--verify", "--text", text, "--max_increase", "0.01", "--json"]) == 0
     made = json.loads(capsys.readouterr().out)
     assert abs(made["score"]["increase"]) < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"), [("", "the prompt is empty"), ("ab" * 100, "there is room for 64 with the answer")]
+)
+def test_prompts_that_do_not_fit_are_refused(folder, prompt, words, tmp_path):
+    pytest.importorskip("tokenizers", reason="could not import 'tokenizers'")
+    for name in ("tokenizer_config.json", "tokenizer.json"):
+        assert (folder / "int4" / name).is_file()
+    generator = TextGenerator(folder / "int4", context=4096)
+    try:
+        with pytest.raises(UsageError, match=words):
+            next(generator.continue_text(prompt, 4))
+    finally:
+        generator.close()
+
+
+def test_the_beginning_of_a_long_talk_is_forgotten(folder):
+    pytest.importorskip("tokenizers", reason="could not import 'tokenizers'")
+    talk = [{"role": role, "content": "abab"} for role in ("user", "assistant") * 20]
+    generator = TextGenerator(folder / "fp32", context=64)
+    try:
+        assert len(generator.split_text(generator.spell_chat(talk))) > 64
+        list(generator.answer([*talk, {"role": "user", "content": "cd"}], 2))
+    finally:
+        generator.close()
+
+
+def test_a_model_without_a_template_cannot_chat(folder, tmp_path, capsys):
+    pytest.importorskip("tokenizers", reason="could not import 'tokenizers'")
+    shutil.copytree(folder / "int4", tmp_path / "m")
+    (tmp_path / "m" / "chat_template.jinja").unlink()
+    assert main(["llm", "chat", str(tmp_path / "m")]) == 2
+    shown = capsys.readouterr()
+    assert "no chat template" in shown.err
+    assert shown.out == ""
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "openvino_model.xml"])
+def test_folders_that_a_runtime_cannot_load_are_bad_input(tmp_path, name):
+    if name.endswith("xml"):
+        pytest.importorskip("openvino", reason="the package openvino is not installed")
+    (tmp_path / name).write_text("nothing")
+    with pytest.raises(BadInput, match="cannot load it"):
+        evaluate_file(tmp_path, tmp_path / "text.npy")

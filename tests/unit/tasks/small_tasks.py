@@ -67,3 +67,13 @@ def slow_down_once(job: Job) -> int:
         tempfile.mkdtemp()
         time.sleep(3600)
     return int(job.inputs["number"])
+
+
+@register_task(version=1)
+def tell_process(job: Job) -> dict[str, object]:
+    """Which process computes, and what it has of a variable."""
+    return {
+        "number": job.inputs["number"],
+        "pid": os.getpid(),
+        "trim": os.environ.get("MALLOC_TRIM_THRESHOLD_"),
+    }

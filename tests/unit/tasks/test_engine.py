@@ -1,5 +1,6 @@
 """Tasks in processes of this machine: nothing is computed twice, and one that fails is one clean error."""
 
+import os
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -8,9 +9,18 @@ import pytest
 
 from edgewright.core.errors import BadInput, UsageError
 from edgewright.core.events import listen_to_progress
+from edgewright.tasks import engine as engine_module
+from edgewright.tasks import executors
 from edgewright.tasks.engine import open_engine
 from edgewright.tasks.task import make_task
-from tests.unit.tasks.small_tasks import count_bytes, fail_somehow, make_things, slow_down_once, square_number
+from tests.unit.tasks.small_tasks import (
+    count_bytes,
+    fail_somehow,
+    make_things,
+    slow_down_once,
+    square_number,
+    tell_process,
+)
 
 
 def count_calls(log: Path) -> Counter[int]:
@@ -137,3 +147,34 @@ def test_a_cluster_that_cannot_be_one_is_refused(tmp_path, cluster):
 def test_workers_and_a_cluster_exclude_each_other(tmp_path):
     with pytest.raises(UsageError, match="a cluster has its own"):
         open_engine(tmp_path, cluster="local:2", workers=2).__enter__()
+
+
+@pytest.mark.parametrize(("worth", "is_elsewhere"), [(1e9, False), (0.0, True)])
+def test_processes_are_started_where_the_rest_takes_long_enough(tmp_path, monkeypatch, worth, is_elsewhere):
+    monkeypatch.setattr(executors, "WORTH_PROCESSES", worth)
+    monkeypatch.setattr(engine_module, "count_cores", lambda: 2)
+    tasks = [make_task(tell_process, number=number) for number in range(4)]
+    with open_engine(tmp_path, is_growing=True) as engine:
+        first, *rest = [outcome.check() for outcome in engine.compute_all(tasks)]
+    assert [answer["number"] for answer in (first, *rest)] == [0, 1, 2, 3]
+    assert first["pid"] == os.getpid()
+    assert all((answer["pid"] != os.getpid()) == is_elsewhere for answer in rest)
+
+
+def test_processes_do_without_what_dask_sets_for_its_own_workers(tmp_path, monkeypatch):
+    for value, expected in (("65536", None), ("4096", "4096")):
+        monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", value)
+        with open_engine(tmp_path / value, workers=1) as engine:
+            (outcome,) = engine.compute_all([make_task(tell_process, number=1)])
+        assert outcome.check()["trim"] == expected
+
+
+def test_files_are_copied_under_other_names_and_checked(tmp_path):
+    with open_engine(tmp_path / "store", workers=0) as engine:
+        (tmp_path / "a.txt").write_text("a")
+        (tmp_path / "b.txt").write_text("b")
+        digest = engine.contents.share_files(tmp_path, ["a.txt", "b.txt"])
+        engine.copy_files(digest, tmp_path / "out", {"a.txt": "x/a.txt"}.get)
+        assert [path.name for path in (tmp_path / "out").rglob("*")] == ["x", "a.txt"]
+        with pytest.raises(BadInput, match="expected one inside"):
+            engine.copy_files(digest, tmp_path / "out", lambda name: f"../{name}")

@@ -17,7 +17,7 @@ from edgewright.tasks.store import open_store
 from edgewright.tasks.task import make_task
 from tests.unit.tasks.small_tasks import count_bytes, make_things, square_number
 
-NO_S3 = "s3fs and moto[server] are not installed"
+NO_S3 = "s3fs and moto are not installed: pip install 'edgewright[s3,servers]'"
 fsspec = pytest.importorskip("fsspec", reason=NO_S3)
 pytest.importorskip("s3fs", reason=NO_S3)
 pytest.importorskip("moto", reason=NO_S3)

@@ -8,7 +8,7 @@ from edgewright.config.qairt_converter import QAIRT_CONVERTER
 from edgewright.config.qairt_quantizer import QAIRT_QUANTIZER
 from edgewright.config.tensorflow import TENSORFLOW_CONVERTER
 from edgewright.config.tflite import TFLITE_CONVERTER
-from edgewright.core.errors import NotBuiltYet, Problems, UsageError
+from edgewright.core.errors import Problems, UsageError
 from edgewright.tools.command_line import read_words, write_help
 from tests.unit.tools.sample_groups import Positional
 
@@ -145,13 +145,6 @@ def test_a_missing_model_is_named():
     assert str(caught.value) == (
         "error[usage]: option '--input_network' is missing, it is required\n  do:    add --input_network FILE"
     )
-
-
-def test_what_is_not_built_comes_after_usage_errors():
-    with pytest.raises(NotBuiltYet, match="--target_device"):
-        convert("--target_device", "hexagon")
-    with pytest.raises(UsageError, match="--batch"):
-        convert("--target_device", "hexagon", "-b", "0")
 
 
 @pytest.mark.parametrize("words", [["m", "--level", "2"], ["--level", "2", "m"], ["--level", "2", "--", "m"]])

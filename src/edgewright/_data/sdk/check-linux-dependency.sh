@@ -1,11 +1,11 @@
 #!/bin/sh
-# Finds what compiling model libraries and op packages needs, and installs it with apt-get as root.
-# check-linux-dependency.sh --check only looks, whoever runs it.
+# Finds what compiling model libraries and op packages needs. As root it asks whether to install it with apt-get.
+# check-linux-dependency.sh --check only looks, --yes installs without asking.
 if [ "${1:-}" = "-h" ] || [ "${1:-}" = "--help" ]; then
-    echo "usage: check-linux-dependency.sh [--check]"
+    echo "usage: check-linux-dependency.sh [--check | --yes]"
     echo
-    echo "Finds what compiling model libraries needs. As root, what is missing is installed with apt-get;"
-    echo "--check only looks."
+    echo "Finds what compiling model libraries needs. As root, it asks whether to install what is missing with"
+    echo "apt-get; --check only looks, --yes installs without asking."
     exit 0
 fi
 
@@ -38,6 +38,18 @@ fi
 if [ "${1:-}" = "--check" ] || [ "$(id -u)" != "0" ] || ! command -v apt-get > /dev/null 2>&1; then
     echo "[INFO] to install it: sudo apt-get install$missing"
     exit 1
+fi
+if [ "${1:-}" != "--yes" ]; then
+    printf "install%s with apt-get? [y/N] " "$missing"
+    read -r answer || answer=""
+    case "$answer" in
+        y | Y | yes) ;;
+        *)
+            echo
+            echo "[INFO] nothing was installed; to install it: sudo apt-get install$missing"
+            exit 1
+            ;;
+    esac
 fi
 # shellcheck disable=SC2086 - a list of packages
 apt-get update && apt-get install -y $missing

@@ -10,14 +10,17 @@ from edgewright.artifacts.cpp.literals import write_comment
 from edgewright.artifacts.op_package.records import OpDef, PackageDef
 
 # Backends that a skeleton exists for.
-BACKENDS = ("CPU", "HTP")
+BACKENDS = ("CPU", "HTP", "GPU", "DSP")
 _TEMPLATES = Path(__file__).parent / "_data"
 
 
 def name_folder(package: PackageDef, backend: str) -> str:
     """The package's folder: its name, and the backend if there are several."""
-    several = len([known for known in BACKENDS if known in package.backends]) > 1
-    return f"{package.name}{backend.capitalize()}" if several else package.name
+    return f"{package.name}{backend.capitalize()}" if _has_several(package) else package.name
+
+
+def _has_several(package: PackageDef) -> bool:
+    return len([known for known in BACKENDS if known in package.backends]) > 1
 
 
 def to_files(package: PackageDef, xml: bytes, *, with_converter: bool = False) -> dict[str, bytes]:
@@ -34,6 +37,8 @@ def to_files(package: PackageDef, xml: bytes, *, with_converter: bool = False) -
         folder = f"{package.name}/ConverterOpPackage"
         files[f"{folder}/ConverterOpPackage.cpp"] = _fill_template("converter.cpp", package=package).encode()
         files[f"{folder}/Makefile"] = _fill_template("converter_makefile", package=package).encode()
+        if _has_several(package):
+            files[f"{package.name}/Makefile"] = _fill_template("all_makefile", package=package).encode()
     return files
 
 
@@ -55,7 +60,30 @@ def _write_htp(package: PackageDef, ops: tuple[OpDef, ...]) -> Iterator[tuple[st
         yield f"src/ops/{op.name}.cpp", _fill_template("htp_op.cpp", op=op, about=_write_comment(op))
 
 
-_FOLDERS: Mapping[str, Any] = {"CPU": _write_cpu, "HTP": _write_htp}
+def _write_gpu(package: PackageDef, ops: tuple[OpDef, ...]) -> Iterator[tuple[str, str]]:
+    """Kernels are OpenCL's."""
+    yield "Makefile", _fill_template("gpu_makefile", package=package)
+    yield from _write_device(package, ops, "GPU", "GPU/QnnGpuOpPackage.h")
+
+
+def _write_dsp(package: PackageDef, ops: tuple[OpDef, ...]) -> Iterator[tuple[str, str]]:
+    """For Hexagon architectures without an HTP."""
+    yield "Makefile", _fill_template("dsp_makefile", package=package)
+    yield from _write_device(package, ops, "DSP", "DSP/QnnDspOpPackage.h")
+
+
+def _write_device(
+    package: PackageDef, ops: tuple[OpDef, ...], backend: str, header: str
+) -> Iterator[tuple[str, str]]:
+    values = {"package": package, "ops": ops, "backend": backend, "header": header}
+    yield f"src/{package.name}Interface.cpp", _fill_template("device_interface.cpp", **values)
+    yield f"src/{package.name}Ops.hpp", _fill_template("device_ops.hpp", **values)
+    for op in ops:
+        text = _fill_template(f"{backend.lower()}_op.cpp", package=package, op=op, about=_write_comment(op))
+        yield f"src/ops/{op.name}.cpp", text
+
+
+_FOLDERS: Mapping[str, Any] = {"CPU": _write_cpu, "HTP": _write_htp, "GPU": _write_gpu, "DSP": _write_dsp}
 
 
 def _write_comment(op: OpDef) -> str:

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from edgewright.backends.cpu.registry import LOWERINGS, NotOnEngine, lowers, one_to_one
-from edgewright.backends.cpu.writer import Writer
+from edgewright.backends.cpu.writer import ENGINE_CODES, Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Node
+from edgewright.ir.op import Op
 from edgewright.ops import elementwise as binary
 from edgewright.ops import elementwise_unary as unary
 from edgewright.ops.elementwise_generic import ElementWiseBinary, ElementWiseNeuron, ElementWiseUnary, Generic
@@ -13,7 +14,6 @@ from edgewright.ops.elementwise_generic import ElementWiseBinary, ElementWiseNeu
 one_to_one(
     {
         binary.ElementWiseAdd: "Add",
-        binary.ElementWiseAnd: "And",
         binary.ElementWiseEqual: "Equal",
         binary.ElementWiseGreater: "Greater",
         binary.ElementWiseGreaterEqual: "GreaterOrEqual",
@@ -22,11 +22,8 @@ one_to_one(
         binary.ElementWiseMaximum: "Max",
         binary.ElementWiseMinimum: "Min",
         binary.ElementWiseMultiply: "Mul",
-        binary.ElementWiseOr: "Or",
         binary.ElementWisePower: "Pow",
-        binary.ElementWiseSelect: "Where",
         binary.ElementWiseSubtract: "Sub",
-        binary.ElementWiseXor: "Xor",
         unary.ElementWiseAbs: "Abs",
         unary.ElementWiseAsin: "Asin",
         unary.ElementWiseAtan: "Atan",
@@ -36,7 +33,6 @@ one_to_one(
         unary.ElementWiseFloor: "Floor",
         unary.ElementWiseLog: "Log",
         unary.ElementWiseNeg: "Neg",
-        unary.ElementWiseNot: "Not",
         unary.ElementWiseRound: "Round",
         unary.ElementWiseSign: "Sign",
         unary.ElementWiseSin: "Sin",
@@ -45,6 +41,14 @@ one_to_one(
         unary.Reciprocal: "Reciprocal",
     }
 )
+
+
+LOGICAL: dict[type[Op], str] = {
+    binary.ElementWiseAnd: "And",
+    binary.ElementWiseOr: "Or",
+    binary.ElementWiseXor: "Xor",
+    unary.ElementWiseNot: "Not",
+}
 
 
 @lowers(ElementWiseBinary, ElementWiseNeuron, ElementWiseUnary)
@@ -60,6 +64,26 @@ def generic(w: Writer, op: Generic, inputs: list[str], node: Node) -> str | Sequ
 def not_equal(w: Writer, op: binary.ElementWiseNotEqual, inputs: list[str], node: Node) -> str:
     """Not, of Equal."""
     return w.node("Not", w.node("Equal", *inputs))
+
+
+@lowers(*LOGICAL)
+def logical(w: Writer, op: Op, inputs: list[str], node: Node) -> str:
+    """The engine has it for truth values."""
+    if w.type(node.outputs[0]).dtype != DType.BOOL_8:
+        raise NotOnEngine
+    return w.node(LOGICAL[type(op)], *inputs)
+
+
+@lowers(binary.ElementWiseSelect)
+def select(w: Writer, op: binary.ElementWiseSelect, inputs: list[str], node: Node) -> str:
+    """Where, of a truth value."""
+    return w.node("Where", _write_truth(w, inputs[0], node.inputs[0]), *inputs[1:])
+
+
+def _write_truth(w: Writer, name: str, value: str) -> str:
+    return (
+        name if w.type(value).dtype == DType.BOOL_8 else w.node("Cast", name, to=ENGINE_CODES[DType.BOOL_8])
+    )
 
 
 @lowers(binary.ElementWiseDivide)

@@ -1,9 +1,7 @@
 """Reductions, rankings and the softmax family for the engine."""
 
-import onnx
-
 from edgewright.backends.cpu.registry import NotOnEngine, lowers
-from edgewright.backends.cpu.writer import Writer
+from edgewright.backends.cpu.writer import ENGINE_CODES, Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Node
 from edgewright.ir.op import Op
@@ -52,7 +50,7 @@ def moments(w: Writer, op: reduce.Moments, inputs: list[str], node: Node) -> lis
 def arg(w: Writer, op: reduce_order.Argmax, inputs: list[str], node: Node) -> str:
     """The engine counts in 64 bits."""
     found = w.node(_ENGINE_NAMES[type(op)], inputs[0], axis=op.axis, keepdims=int(op.keep_dims))
-    return w.node("Cast", found, to=onnx.TensorProto.INT32)
+    return w.node("Cast", found, to=ENGINE_CODES[op.dtype])
 
 
 @lowers(reduce_order.TopK)
@@ -61,7 +59,7 @@ def top_k(w: Writer, op: reduce_order.TopK, inputs: list[str], node: Node) -> li
     values, places = w.node_all(
         "TopK", inputs[0], w.ints((op.k,)), outputs=2, axis=-1, largest=int(op.largest), sorted=1
     )
-    return [values, w.node("Cast", places, to=onnx.TensorProto.INT32)]
+    return [values, w.node("Cast", places, to=ENGINE_CODES[op.dtype])]
 
 
 @lowers(reduce_order.CumulativeSum)

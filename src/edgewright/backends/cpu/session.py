@@ -270,6 +270,7 @@ class _ReferenceStep:
 
     def __init__(self, graph: Graph, part: Part, outputs: list[str]) -> None:
         self._graph, self.nodes, self.outputs = graph, part.nodes, outputs
+        self._ops = {node.name: node.op.begin_session() for node in part.nodes}
         self.starts: list[int] = []
         self._times: list[NodeTime] = []
 
@@ -300,7 +301,7 @@ class _ReferenceStep:
             return run_source_op(node.op, arrays)
         types = self._graph.input_types(node), self._graph.output_types(node)
         try:
-            return computed(resolve_op(node.op, symbols), arrays, *types)
+            return computed(resolve_op(self._ops[node.name], symbols), arrays, *types)
         except EdgewrightError as problem:
             raise locate_problem(problem, Where(node=node.source or node.name)) from problem.__cause__
 

@@ -51,7 +51,7 @@ def _unsigned(tensor_type: TensorType) -> TensorType:
 
 
 def _refit(graph: Graph, node: Node) -> None:
-    made = type(node.op).structure(graph.input_types(node), graph.output_types(node))
+    made = type(node.op).read_structure(graph.input_types(node), graph.output_types(node))
     changed = {name: value for name, value in made.items() if name in OF_TYPES}
     if changed:
         node.op = replace(node.op, **changed)

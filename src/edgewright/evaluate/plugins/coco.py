@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,6 +17,8 @@ from edgewright.evaluate.plugins.boxes import Detection, take_detections
 from edgewright.evaluate.plugins.parameters import FLAG, choose_from, declare
 from edgewright.evaluate.plugins.plugin import MetricPlugin, register
 from edgewright.evaluate.plugins.sample import Context, Sample
+
+log = logging.getLogger(__name__)
 
 FORM = "give images (id, file_name), categories (id) and annotations (image_id, category_id, bbox)"
 
@@ -48,6 +51,7 @@ class MapCoco(MetricPlugin):
                 {**detection, "image_id": image, "category_id": self._find_category(detection, ids)}
                 for detection in take_detections(sample, self.name)
             ]
+        _check_categories(rows, ids, path)
         kinds = ["bbox", *(["segm"] if self.segm else []), *(["keypoints"] if self.keypoint_map else [])]
         figures: dict[str, float] = {}
         for kind in kinds:
@@ -61,6 +65,25 @@ class MapCoco(MetricPlugin):
         if not self.map_80_to_90:
             return label
         return ids[label] if 0 <= label < len(ids) else -1
+
+
+def _check_categories(rows: list[dict[str, Any]], ids: list[Any], path: Path) -> None:
+    """Detections of categories that the annotations do not have would count as nothing at all."""
+    labels = Counter(row["category"] for row in rows if row["category_id"] not in ids)
+    if not labels:
+        return
+    listed = ", ".join(str(label) for label in sorted(labels)[:5])
+    text = f"{labels.total()} of {len(rows)} detections have labels ({listed}) of no category in "
+    text += f"'{shown(path.name)}'"
+    if labels.total() < len(rows):
+        log.warning("%s", text)
+        return
+    raise BadInput(
+        f"{text}, whose ids are {', '.join(shown(each) for each in ids[:5])}{' ...' if len(ids) > 5 else ''}",
+        Where(file=str(path)),
+        do="give map_coco map_80_to_90: True where labels count the categories from 0, or object_detection "
+        "a label_offset",
+    )
 
 
 def _read_truth(path: Path) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from edgewright.ops.elementwise import Unary
 from edgewright.ops.elementwise_generic import ElementWiseNeuron, NeuronOperation
 from edgewright.ops.elementwise_unary import ElementWiseAbs
 
-# Above it softplus is its argument in single precision. QNN's own default of -1 reads as "always linear".
+# Above it softplus is its argument in single precision: it changes nothing. QNN's default of -1 means none.
 SOFTPLUS_THRESHOLD = 20.0
 SINGLE = 32
 

@@ -1,6 +1,8 @@
 """Weights in files beside the model: mapped, never copied, and never read from outside its folder."""
 
+import mmap
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
@@ -13,6 +15,47 @@ from edgewright.frontends._common.mapping import map_file
 KNOWN_KEYS = re.compile(r"location|offset|length|checksum|basepath|prepacked\w*")
 LONGEST_PATH = 4096
 NUMBER = re.compile(r"[0-9]{1,19}")
+
+
+def list_external_files(path: Path) -> list[Path]:
+    """The files inside the folder of a model that hold weights of it; none where it cannot be read."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        if content.find(b"location") < 0:
+            return []
+    try:
+        model = onnx.load(path, load_external_data=False)
+    except Exception:  # whoever converts the model says what is wrong with it
+        return []
+    locations = {
+        item.value
+        for tensor in _iterate_tensors(model)
+        if tensor.data_location == onnx.TensorProto.EXTERNAL
+        for item in tensor.external_data
+        if item.key == "location"
+    }
+    folder = path.parent.resolve()
+    files = [(folder / location).resolve() for location in sorted(locations)]
+    return [
+        path.parent / file.relative_to(folder)
+        for file in files
+        if file.is_relative_to(folder) and file.is_file()
+    ]
+
+
+def _iterate_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    graphs = [model.graph]
+    nodes = [node for function in model.functions for node in function.node]
+    while graphs or nodes:
+        for graph in graphs:
+            yield from graph.initializer
+        nodes += [node for graph in graphs for node in graph.node]
+        attributes = [attribute for node in nodes for attribute in node.attribute]
+        for attribute in attributes:
+            yield from (attribute.t, *attribute.tensors)
+        graphs = [
+            graph for attribute in attributes for graph in (attribute.g, *attribute.graphs) if graph.node
+        ]
+        nodes = []
 
 
 class ExternalData:

@@ -8,7 +8,13 @@ from edgewright.frontends.tensorflow.registry import tf_op
 from edgewright.frontends.tensorflow.source import SourceNode
 from edgewright.ops.resize import Resize, ResizeBilinear, ResizeNearestNeighbor
 from edgewright.ops.resize_axis import Interpolation, Transformation
-from edgewright.ops.resize_sample import CropAndResize, CropMode, ExtractGlimpse, ImageProjectionTransform
+from edgewright.ops.resize_sample import (
+    CropAndResize,
+    CropMode,
+    ExtractGlimpse,
+    GlimpseNoise,
+    ImageProjectionTransform,
+)
 
 # TensorFlow's cubic filter where the centres of pixels are halves.
 KEYS = -0.5
@@ -82,7 +88,7 @@ def projection(ctx: Context, node: SourceNode) -> str:
 def glimpse(ctx: Context, node: SourceNode) -> str:
     """A window of each image around an offset."""
     x, size, offsets = node.need(0, 1, 2)
-    kinds = {"uniform": 0, "gaussian": 1, "zero": 2}
+    kinds = {kind.name.lower(): kind for kind in GlimpseNoise}
     op = ExtractGlimpse(
         size=_pair(ctx, node, size),
         centered=node.attributes.flag("centered", default=True),

@@ -1,6 +1,8 @@
-"""The weights of a Hugging Face folder by what they are, in one file or in shards."""
+"""The weights of a Hugging Face folder or of a GGUF file by what they are."""
 
 import json
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,9 @@ from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import read_limited, resolve_inside
 from edgewright.core.numbers import Array
 from edgewright.llm.load.config import read_model_spec
+from edgewright.llm.load.gguf_file import read_gguf
+from edgewright.llm.load.gguf_model import GgufTensorView, describe_gguf, list_gguf_tensors
+from edgewright.llm.load.gguf_restore import write_restored_files
 from edgewright.llm.load.safetensors_file import StoredTensor, list_stored_tensors
 from edgewright.llm.load.spec import ModelSpec
 
@@ -18,26 +23,42 @@ EMBEDDING, FINAL_NORM, HEAD = "model.embed_tokens.weight", "model.norm.weight", 
 
 
 class Checkpoint:
-    """A model and its weights, each of which is read when it is asked for."""
+    """A model and its weights, each of which is read when it is asked for.
 
-    def __init__(self, folder: Path | str) -> None:
-        self.folder = Path(folder)
-        if not self.folder.is_dir():
+    Args:
+        source: a Hugging Face folder, or a GGUF file.
+    """
+
+    def __init__(self, source: Path | str) -> None:
+        self.source = self.folder = Path(source)
+        self.tensors: Mapping[str, StoredTensor | GgufTensorView]
+        if self.source.is_file():
+            self._open_gguf()
+        elif self.source.is_dir():
+            self.spec, self.tensors = read_model_spec(self.folder), _list_tensors(self.folder)
+        else:
             raise BadInput(
-                "there is no such folder",
-                Where(file=str(folder)),
-                do="give a Hugging Face checkpoint's folder",
+                "there is no such folder or file",
+                Where(file=str(source)),
+                do="give a Hugging Face checkpoint's folder, or a GGUF file",
             )
-        self.spec = read_model_spec(self.folder)
-        self.tensors = _list_tensors(self.folder)
         _check_shapes(self)
+
+    def _open_gguf(self) -> None:
+        """What stands beside the weights of a folder is written into a temporary one."""
+        content = read_gguf(self.source)
+        config = describe_gguf(content)
+        self._restored = tempfile.TemporaryDirectory(prefix="edgewright-gguf-")
+        self.folder = Path(self._restored.name)
+        write_restored_files(self.folder, content, config)
+        self.spec, self.tensors = read_model_spec(self.folder), list_gguf_tensors(content, config)
 
     @property
     def head(self) -> str:
         """The matrix that gives the logits."""
         return EMBEDDING if self.spec.is_tied else HEAD
 
-    def find(self, name: str) -> StoredTensor:
+    def find(self, name: str) -> StoredTensor | GgufTensorView:
         """A stored tensor; the head of a model with tied embeddings is its embedding."""
         if name == HEAD and name not in self.tensors and self.spec.is_tied:
             name = EMBEDDING
@@ -144,6 +165,6 @@ def _check_shapes(checkpoint: Checkpoint) -> None:
         more = f" and {len(problems) - 5} more" if len(problems) > 5 else ""
         raise BadInput(
             f"weights do not fit config.json: {'; '.join(problems[:5])}{more}",
-            Where(file=str(checkpoint.folder)),
+            Where(file=str(checkpoint.source)),
             do="take both from the same model",
         )

@@ -51,6 +51,15 @@ class StoredTensor:
             return np.zeros(self.shape, self.dtype)
         return np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes in the file."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def pick_rows(self, numbers: Array) -> Array:
+        """Rows by their numbers, in single precision."""
+        return np.asarray(self.read()[numbers]).astype(np.float32)
+
     def read_rows(self, start: int, stop: int) -> Array:
         """Some rows, in single precision."""
         return np.asarray(self.read()[start:stop]).astype(np.float32)
@@ -60,11 +69,21 @@ def list_stored_tensors(path: Path) -> dict[str, StoredTensor]:
     """The tensors of a file by their names."""
     header, start = _read_header(path)
     size = path.stat().st_size - start
-    return {
+    tensors = {
         name: _check_tensor(path, name, entry, start, size)
         for name, entry in header.items()
         if name != METADATA
     }
+    end = 0
+    for tensor in sorted(tensors.values(), key=lambda tensor: (tensor.offset, tensor.nbytes)):
+        if tensor.nbytes and tensor.offset < end:
+            raise BadInput(
+                "the bytes of the tensor are those of another one, too",
+                Where(file=str(path), tensor=tensor.name),
+                do="download or save the file again",
+            )
+        end = max(end, tensor.offset + tensor.nbytes)
+    return tensors
 
 
 def _read_header(path: Path) -> tuple[dict[str, Any], int]:

@@ -36,6 +36,8 @@ class Vocabulary:
     special: dict[str, int]
     adds_bos: bool
     adds_space: bool
+    # Whether blanks behind special tokens are lost, as in Phi 3.
+    strips_blanks: bool
     template: str
 
 
@@ -63,7 +65,12 @@ def read_vocabulary(folder: Path, size: int) -> Vocabulary:
         special=_find_special(settings, ids),
         adds_bos=_has_bos(tokenizer, settings),
         adds_space="Prepend" in json.dumps(tokenizer.get("normalizer")),
-        template=_find_template(folder, settings),
+        strips_blanks=any(
+            item.get("special") and item.get("rstrip")
+            for item in tokenizer.get("added_tokens", ())
+            if isinstance(item, dict)
+        ),
+        template=find_template(folder),
     )
 
 
@@ -124,6 +131,10 @@ def _list_scores(tokens: list[str], types: list[int], merges: list[str]) -> tupl
 
 
 def _find_cutting(folder: Path, tokenizer: dict[str, Any]) -> str:
+    alone = tokenizer.get("pre_tokenizer")
+    # The pattern of GPT-2 has no spelling: it is the one that bytes bring along.
+    if isinstance(alone, dict) and alone.get("type") == "ByteLevel" and alone.get("use_regex", True):
+        return "gpt-2"
     pattern = json.dumps(tokenizer.get("pre_tokenizer")).replace("\\\\", "\\")
     takes_words = bool(tokenizer["model"].get("ignore_merges"))
     for pieces, is_first, name in CUTTINGS:
@@ -154,8 +165,9 @@ def _has_bos(tokenizer: dict[str, Any], settings: dict[str, Any]) -> bool:
     return any("SpecialToken" in item for item in first)
 
 
-def _find_template(folder: Path, settings: dict[str, Any]) -> str:
+def find_template(folder: Path) -> str:
+    """How a chat is spelled; empty where the folder does not say."""
     if (folder / TEMPLATE).is_file():
         return read_limited(folder / TEMPLATE, LARGEST).decode("utf-8", errors="replace")
-    template = settings.get("chat_template")
+    template = _read_json(folder / SETTINGS, needed=False).get("chat_template")
     return template if isinstance(template, str) else ""

@@ -1,11 +1,24 @@
 """Weights as small whole numbers with a scale for each block of a row: what every writer packs."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from edgewright.core.errors import UnsupportedFeature
 from edgewright.core.numbers import Array
+from edgewright.llm.arrays import cast, fetch, find_library
+
+
+@dataclass(frozen=True)
+class Nesting:
+    """Scales that are whole multiples of a unit, which several blocks share."""
+
+    # The multiples.
+    lowest: int
+    highest: int
+    # Values of a row that share a unit; 0: the whole row.
+    span: int = 0
+    # Whether units are stored in half precision.
+    is_half: bool = True
 
 
 @dataclass(frozen=True)
@@ -16,6 +29,7 @@ class Grid:
     # Neighbours in a row that share a scale; 0: the whole row.
     block: int = 32
     is_symmetric: bool = True
+    nesting: Nesting | None = None
 
     @property
     def lowest(self) -> int:
@@ -29,13 +43,40 @@ class Grid:
 
     def find_block(self, columns: int) -> int:
         """How many values of a row share a scale."""
-        block = self.block or columns
-        if columns % block:
+        return self._divide(columns, self.block or columns)
+
+    def find_span(self, columns: int) -> int:
+        """How many values of a row share what scales are made of."""
+        if self.nesting is None:
+            return self.find_block(columns)
+        return self._divide(columns, self.nesting.span or columns)
+
+    def _divide(self, columns: int, block: int) -> int:
+        if columns % block or block % (self.block or block):
             raise UnsupportedFeature(
                 f"rows of {columns} values cannot be cut into blocks of {block}",
                 do="choose a block that divides them, 32 for example",
             )
         return block
+
+
+# Low-power blockwise quantization: QNN multiplies a channel's scale by 4 bits for each block of 64 weights.
+LPBQ = Grid(4, 64, nesting=Nesting(1, 16, is_half=False))
+# The super-blocks of llama.cpp. A multiple of 0 is never needed: where all codes are 0, any scale does.
+Q4_K = Grid(4, 32, is_symmetric=False, nesting=Nesting(1, 63, 256))
+Q6_K = Grid(6, 16, nesting=Nesting(-128, 127, 256))
+
+
+@dataclass(frozen=True)
+class Nested:
+    """What scales and minima are made of: scale = unit x step, minimum = minimum unit x minimum step."""
+
+    # One for each row and span.
+    units: Array
+    # One for each row and block.
+    steps: Array
+    minimum_units: Array | None = None
+    minimum_steps: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -45,29 +86,71 @@ class Codes:
     grid: Grid
     # int8 where symmetric, else uint8; [rows, columns].
     codes: Array
-    # Numbers that half precision holds, so that all formats have the same; [rows, blocks].
+    # Of plain grids, numbers that half precision holds, so that all formats have the same; [rows, blocks].
     scales: Array
-    # Codes of the value 0, [rows, blocks]; None where that is 0.
+    # Codes of the value 0, [rows, blocks]: whole numbers for plain grids; None where that is 0.
     zeros: Array | None = None
+    nested: Nested | None = None
 
     def decode(self) -> Array:
         """The values, in single precision."""
         rows, columns = self.codes.shape
-        parts = self.codes.reshape(rows, self.scales.shape[1], -1).astype(np.float32)
+        parts = cast(self.codes, "float32").reshape(rows, self.scales.shape[1], -1)
         if self.zeros is not None:
-            parts -= self.zeros[..., None].astype(np.float32)
+            parts = parts - cast(self.zeros, "float32")[..., None]
         return (parts * self.scales[..., None]).reshape(rows, columns)
 
+    def fetch(self) -> "Codes":
+        """With arrays of numpy."""
+        return _combine([self], lambda arrays: fetch(arrays[0]))
 
-def round_scales(scales: Array) -> Array:
+
+def join_codes(parts: Sequence[Codes], axis: int = 0) -> Codes:
+    """The codes of all rows, or of spans of the same rows that stand side by side."""
+    if len(parts) == 1:
+        return parts[0]
+    library = find_library(parts[0].codes)
+    return _combine(parts, lambda arrays: library.concatenate(arrays, axis=axis))
+
+
+def choose_rows(is_other: Array, codes: Codes, other: Codes) -> Codes:
+    """The rows of two quantizations of a matrix, each from the one that is chosen."""
+    library = find_library(codes.codes)
+    return _combine([codes, other], lambda arrays: library.where(is_other[:, None], arrays[1], arrays[0]))
+
+
+def pack_codes(
+    codes: Array, scales: Array, zeros: Array | None, grid: Grid, nested: Nested | None = None
+) -> Codes:
+    """Codes in their smallest datatypes."""
+    kind = "int8" if grid.is_symmetric else "uint8"
+    zeros = zeros if zeros is None or nested is not None else cast(zeros, "uint8")
+    return Codes(grid, cast(codes, kind), scales, zeros, nested)
+
+
+def round_to_half(values: Array) -> Array:
     """As half precision holds them; those that are too small for it are 0."""
-    return np.clip(scales, -65504, 65504).astype(np.float16).astype(np.float32)
+    return cast(cast(find_library(values).clip(values, -65504, 65504), "float16"), "float32")
 
 
-def choose_codes(values: Array, scales: Array, zeros: Array | None, grid: Grid) -> Array:
-    """The nearest codes of values [..., block] with scales [...]."""
-    inverse = np.divide(1.0, scales, out=np.zeros_like(scales), where=scales != 0)
-    steps = values * inverse[..., None]
-    if zeros is not None:
-        steps = steps + zeros[..., None]
-    return np.asarray(np.clip(np.rint(steps), grid.lowest, grid.highest))
+def _combine(parts: Sequence[Codes], combine: Callable[[list[Array]], Array]) -> Codes:
+    """Of each array of the parts, one."""
+
+    def collect(owners: Sequence[Codes | Nested], name: str) -> Array | None:
+        arrays = [getattr(owner, name) for owner in owners]
+        return None if arrays[0] is None else combine(arrays)
+
+    codes, scales, zeros = (collect(parts, name) for name in ("codes", "scales", "zeros"))
+    assert codes is not None
+    assert scales is not None
+    inner = [part.nested for part in parts if part.nested is not None]
+    return Codes(parts[0].grid, codes, scales, zeros, _combine_nested(inner, collect) if inner else None)
+
+
+def _combine_nested(
+    parts: Sequence[Nested], collect: Callable[[Sequence[Codes | Nested], str], Array | None]
+) -> Nested:
+    units, steps = collect(parts, "units"), collect(parts, "steps")
+    assert units is not None
+    assert steps is not None
+    return Nested(units, steps, collect(parts, "minimum_units"), collect(parts, "minimum_steps"))

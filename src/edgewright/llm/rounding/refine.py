@@ -1,62 +1,137 @@
 """Codes and scales made better in turns: each is chosen anew for what the others are."""
 
-import numpy as np
-
 from edgewright.core.numbers import Array
-from edgewright.llm.rounding.codes import Codes, choose_codes, round_scales
+from edgewright.llm.arrays import cast, find_library, invert, run_recorded
+from edgewright.llm.rounding.codes import Codes, Nested, choose_rows, pack_codes, round_to_half
 
 TURNS = 3
 # Against blocks of codes that are all 0.
 RIDGE = 1e-6
+# Columns whose changes reach the other ones at once.
+STRIDE = 128
 
 
 def refine_codes(weights: Array, codes: Codes, moments: Array, turns: int = TURNS) -> Codes:
-    """Symmetric codes with less error in the products with the inputs; what is not better is not taken."""
-    if not codes.grid.is_symmetric:
-        return codes
-    matrix = moments.astype(np.float32)
-    best, least = codes, measure_product_error(weights, codes, matrix)
+    """Codes with less error in the products with the inputs; of each row, what is not better is not taken.
+
+    Args:
+        weights: rows of a matrix.
+        codes: what they are now.
+        moments: sums over tokens of the products of inputs.
+        turns: how often.
+    """
+    targets = weights @ moments
+    best, least = codes, measure_row_errors(weights, codes, moments)
     for _ in range(turns):
-        codes = _choose_codes_anew(weights, _fit_scales(weights, codes, matrix), matrix)
-        error = measure_product_error(weights, codes, matrix)
-        if error < least:
-            best, least = codes, error
+        fitted = _fit_scales(weights, targets, codes, moments)
+        codes, slopes = _choose_codes_anew(weights, fitted, moments)
+        errors = ((weights - codes.decode()) * slopes).sum(axis=-1)
+        library, is_better = find_library(errors), errors < least
+        best, least = choose_rows(is_better, best, codes), library.where(is_better, errors, least)
     return best
 
 
-def measure_product_error(weights: Array, codes: Codes, moments: Array) -> float:
-    """The sum of squared errors of all products with the inputs."""
+def measure_row_errors(weights: Array, codes: Codes, moments: Array) -> Array:
+    """Of each row, the sum of squared errors of its products with all inputs."""
     gap = weights - codes.decode()
-    return float(np.vdot(gap @ moments, gap))
+    errors: Array = ((gap @ moments) * gap).sum(axis=-1)
+    return errors
 
 
-def _fit_scales(weights: Array, codes: Codes, matrix: Array) -> Codes:
-    """The scales of each row that are best together: one small system of equations."""
+def _fit_scales(weights: Array, targets: Array, codes: Codes, moments: Array) -> Codes:
+    """The scales of each row that are best together, then its minima where they are free."""
     rows, blocks = codes.scales.shape
-    steps = codes.codes.reshape(rows, blocks, -1).astype(np.float32)
-    size = steps.shape[2]
-    system = np.empty((rows, blocks, blocks), np.float64)
+    steps = cast(codes.codes, "float32").reshape(rows, blocks, -1)
+    if codes.nested is None:
+        if codes.zeros is not None:
+            steps = steps - cast(codes.zeros, "float32")[..., None]
+        scales = round_to_half(_find_factors(steps, targets, moments))
+        return Codes(codes.grid, codes.codes, scales, codes.zeros)
+    return _fit_multiples(weights, steps, codes, codes.nested, moments)
+
+
+def _fit_multiples(weights: Array, steps: Array, codes: Codes, nested: Nested, moments: Array) -> Codes:
+    """Scales that are multiples of units, which stay."""
+    nesting = codes.grid.nesting
+    assert nesting is not None
+    library = find_library(weights)
+    repeats = nested.steps.shape[1] // nested.units.shape[1]
+    units = _spread(nested.units, repeats)
+    if nested.minimum_units is None or nested.minimum_steps is None:
+        free = _find_factors(steps, weights @ moments, moments)
+        multiples = library.clip(library.round(free * invert(units)), nesting.lowest, nesting.highest)
+        return Codes(codes.grid, codes.codes, multiples * units, None, Nested(nested.units, multiples))
+    minimum_units = _spread(nested.minimum_units, repeats)
+    minima = (minimum_units * nested.minimum_steps)[..., None]
+    raised = (weights.reshape(steps.shape) + minima).reshape(weights.shape)
+    free = _find_factors(steps, raised @ moments, moments)
+    multiples = library.clip(library.round(free * invert(units)), nesting.lowest, nesting.highest)
+    scales = multiples * units
+    excess = (steps * scales[..., None]).reshape(weights.shape) - weights
+    lows = _find_factors(library.ones_like(steps), excess @ moments, moments)
+    lows = library.clip(library.round(lows * invert(minimum_units)), 0, nesting.highest)
+    zeros = lows * minimum_units * invert(scales)
+    return Codes(
+        codes.grid, codes.codes, scales, zeros, Nested(nested.units, multiples, nested.minimum_units, lows)
+    )
+
+
+def _spread(units: Array, repeats: int) -> Array:
+    """Of each span, as often as it has blocks."""
+    rows, spans = units.shape
+    spread: Array = find_library(units).broadcast_to(units[..., None], (rows, spans, repeats))
+    return spread.reshape(rows, -1)
+
+
+def _find_factors(parts: Array, targets: Array, moments: Array) -> Array:
+    """Factors of the parts [rows, blocks, values] that are best together: a system of equations a row."""
+    library = find_library(parts)
+    blocks, size = parts.shape[1:]
+    columns = []
     for block in range(blocks):
-        part = (steps[:, block] @ matrix[block * size : (block + 1) * size]).reshape(steps.shape)
-        system[:, block] = np.einsum("rbk,rbk->rb", part, steps)
-    targets = ((weights @ matrix).reshape(steps.shape) * steps).sum(axis=2, dtype=np.float64)
-    every = np.arange(blocks)
-    system[:, every, every] += RIDGE * np.trace(system, axis1=1, axis2=2)[:, None] / blocks + 1e-20
-    scales = np.linalg.solve(system, targets[..., None])[..., 0]
-    return Codes(codes.grid, codes.codes, round_scales(scales))
+        products = (parts[:, block] @ moments[block * size : (block + 1) * size]).reshape(parts.shape)
+        columns.append((products * parts).sum(axis=-1))
+    system = cast(library.stack(columns, axis=1), "float64")
+    right = cast((targets.reshape(parts.shape) * parts).sum(axis=-1), "float64")
+    diagonal = library.diagonal(system, 0, 1, 2)
+    ridge = RIDGE * diagonal.mean(axis=-1) + 1e-20
+    every = list(range(blocks))
+    system[:, every, every] += ridge[:, None]
+    return cast(library.linalg.solve(system, right[..., None])[..., 0], "float32")
 
 
-def _choose_codes_anew(weights: Array, codes: Codes, matrix: Array) -> Codes:
-    """Column by column: the best code of each while all others stay."""
-    values = codes.decode()
-    slopes = (weights - values) @ matrix
-    size = weights.shape[1] // codes.scales.shape[1]
-    chosen = codes.codes.copy()
-    for column in range(weights.shape[1]):
-        scales = codes.scales[:, column // size]
-        best = values[:, column] + slopes[:, column] / matrix[column, column]
-        chosen[:, column] = choose_codes(best[:, None], scales, None, codes.grid)[:, 0]
-        change = chosen[:, column] * scales - values[:, column]
-        changed = np.nonzero(change)[0]
-        slopes[changed] -= np.outer(change[changed], matrix[column])
-    return Codes(codes.grid, chosen, codes.scales)
+def _choose_codes_anew(weights: Array, codes: Codes, moments: Array) -> tuple[Codes, Array]:
+    """Column by column: the best code of each while all others stay; and the error's slopes after it."""
+    library, grid = find_library(weights), codes.grid
+    # Columns lie side by side in memory: each is taken by itself.
+    values = codes.decode().T + 0.0
+    slopes = ((weights - values.T) @ moments).T + 0.0
+    scales = codes.scales.T
+    zeros = 0.0 * scales if codes.zeros is None else cast(codes.zeros, "float32").T
+    size, parts = len(values) // len(scales), []
+    for start in range(0, len(values), STRIDE):
+        stop = min(start + STRIDE, len(values))
+        blocks, here = [column // size for column in range(start, stop)], slice(start, stop)
+        arrays = (values[here], slopes[here], moments[here, here], scales[blocks], zeros[blocks])
+        chosen, changes, slopes[here] = run_recorded(choose_columns, arrays, (grid.lowest, grid.highest))
+        parts.append(chosen)
+        for rest in (slice(0, start), slice(stop, None)):
+            slopes[rest] -= moments[rest, here] @ changes
+    chosen = library.concatenate(parts, axis=0).T
+    return pack_codes(chosen, codes.scales, codes.zeros, grid, codes.nested), slopes.T
+
+
+def choose_columns(  # noqa: PLR0913, PLR0917 - recorded by position
+    values: Array, slopes: Array, moments: Array, scales: Array, zeros: Array, lowest: int, highest: int
+) -> tuple[Array, Array, Array]:
+    """Codes of some columns, each the best while all others stay, how values change, and the slopes then."""
+    library, inverse = find_library(values), invert(scales)
+    slopes = slopes + 0.0
+    codes, changes = library.zeros_like(values), library.zeros_like(values)
+    for column in range(len(values)):
+        zero = zeros[column]
+        best = values[column] + slopes[column] / moments[column, column]
+        code = library.clip(library.round(best * inverse[column] + zero), lowest, highest)
+        codes[column], changes[column] = code, (code - zero) * scales[column] - values[column]
+        slopes -= library.outer(moments[:, column], changes[column])
+    return codes, changes, slopes

@@ -1,5 +1,6 @@
 """What every runtime does with a language model: it takes tokens and gives logits."""
 
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -9,6 +10,8 @@ from edgewright.core.numbers import Array
 GGUF, ONNX, OPENVINO, MLX, FLOAT = "gguf", "onnx", "openvino", "mlx", "safetensors"
 # What is needed to run each.
 PACKAGES = {GGUF: "llama_cpp", ONNX: "onnxruntime", OPENVINO: "openvino", MLX: "mlx_lm", FLOAT: "numpy"}
+# Who ships it.
+DISTRIBUTIONS = {GGUF: "llama-cpp-python", ONNX: "onnxruntime", OPENVINO: "openvino", MLX: "mlx-lm"}
 MAGIC = b"GGUF"
 
 
@@ -38,6 +41,9 @@ class OwnTokenizer(Protocol):
     def get_template(self) -> str:
         """How a chat is spelled."""
 
+    def get_room(self) -> int:
+        """Tokens that the model was made for."""
+
 
 def find_kind(path: Path) -> str:
     """The format of a file or folder, by what is in it."""
@@ -57,6 +63,15 @@ def find_kind(path: Path) -> str:
         Where(file=str(path)),
         do="give what `edgewright llm quantize` wrote, or a Hugging Face checkpoint",
     )
+
+
+def describe_runtime(kind: str) -> str:
+    """The package that runs a format, and its version; empty for the float arithmetic of this package."""
+    name = DISTRIBUTIONS.get(kind, "")
+    try:
+        return f"{name} {version(name)}" if name else ""
+    except PackageNotFoundError:
+        return name
 
 
 def open_decoder(kind: str, path: Path, context: int) -> Decoder:

@@ -55,3 +55,7 @@ class GgufDecoder:
     def get_template(self) -> str:
         """How a chat is spelled; empty where the file does not say."""
         return str(self._model.metadata.get("tokenizer.chat_template", ""))
+
+    def get_room(self) -> int:
+        """Tokens that the model was made for."""
+        return int(self._model._model.n_ctx_train())  # noqa: SLF001 - nothing else tells it

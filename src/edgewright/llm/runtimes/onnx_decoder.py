@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from edgewright.core.errors import UnsupportedFeature, Where
+from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.numbers import Array
 
 PAST, PRESENT = "past_key_values.", "present."
@@ -20,7 +20,11 @@ class OnnxDecoder:
         settings = onnxruntime.SessionOptions()
         settings.log_severity_level = 3
         providers = ["CPUExecutionProvider"]
-        self._session = onnxruntime.InferenceSession(str(path / "model.onnx"), settings, providers=providers)
+        file = str(path / "model.onnx")
+        try:
+            self._session = onnxruntime.InferenceSession(file, settings, providers=providers)
+        except Exception as problem:
+            raise BadInput(f"ONNX Runtime cannot load it: {shown(problem)}", Where(file=file)) from None
         self._inputs = {item.name: item for item in self._session.get_inputs()}
         self._states = [name for name in self._inputs if name.startswith(PAST)]
         _check_inputs(path, self._inputs)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.core.optional import require
 
@@ -13,7 +14,11 @@ class OpenvinoDecoder:
 
     def __init__(self, path: Path) -> None:
         openvino = require("openvino", to="run OpenVINO models")
-        model = openvino.Core().compile_model(path / "openvino_model.xml", "CPU")
+        file = path / "openvino_model.xml"
+        try:
+            model = openvino.Core().compile_model(file, "CPU")
+        except RuntimeError as problem:
+            raise BadInput(f"OpenVINO cannot load it: {shown(problem)}", Where(file=str(file))) from None
         self._names = {name for item in model.inputs for name in item.get_names()}
         self._request = model.create_infer_request()
         self._count = 0

@@ -53,6 +53,11 @@ class RuntimeSession:
         losses, likeliest, gaps = self._call("measure", tokens=tokens, targets=targets, reference=reference)
         return losses, likeliest, gaps
 
+    def time_decoding(self, tokens: Array, prompt: int, seconds: float) -> tuple[float, float]:
+        """Tokens a second of a prompt at once, and of those after it one by one, for some seconds at most."""
+        read, written = self._call("time_decoding", tokens=tokens, prompt=prompt, seconds=seconds)
+        return read, written
+
     def feed(self, tokens: Array) -> Array:
         """The logits after the last of these tokens."""
         logits: Array = self._call("feed", tokens=tokens)
@@ -73,6 +78,11 @@ class RuntimeSession:
     def list_ends(self) -> list[int]:
         """Tokens that end an answer, as the file says."""
         return self._call("list_ends") or []
+
+    def get_room(self) -> int | None:
+        """Tokens that the model was made for, as the file says."""
+        room: int | None = self._call("get_room")
+        return room
 
     def get_template(self) -> str:
         """How a chat is spelled, as the file says."""

@@ -1,6 +1,7 @@
 """The process that a runtime runs in: reads requests from a socket, answers each."""
 
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,25 @@ class Host:
         gaps = None if reference is None else compute_divergence(reference, logits)
         return compute_losses(logits, targets), logits.argmax(axis=-1), gaps
 
+    def time_decoding(self, tokens: Array, prompt: int, seconds: float) -> tuple[float, float]:
+        """Tokens a second of a prompt at once, and of those after it one by one.
+
+        Args:
+            tokens: the prompt and what follows.
+            prompt: how many of them are the prompt.
+            seconds: when to stop, at the latest after the token that is under way.
+        """
+        assert self._decoder is not None
+        self._decoder.reset()
+        start = time.perf_counter()
+        self._decoder.feed(tokens[:prompt])
+        middle, count = time.perf_counter(), 0
+        while prompt + count < len(tokens) and (count == 0 or time.perf_counter() < middle + seconds):
+            self._decoder.feed(tokens[prompt + count : prompt + count + 1])
+            count += 1
+        end = time.perf_counter()
+        return prompt / max(middle - start, 1e-9), count / max(end - middle, 1e-9)
+
     def feed(self, tokens: Array) -> Array:
         """The logits after the last token."""
         assert self._decoder is not None
@@ -55,6 +75,10 @@ class Host:
     def list_ends(self) -> list[int] | None:
         """Tokens that end an answer."""
         return self._decoder.list_ends() if isinstance(self._decoder, OwnTokenizer) else None
+
+    def get_room(self) -> int | None:
+        """Tokens that the model was made for."""
+        return self._decoder.get_room() if isinstance(self._decoder, OwnTokenizer) else None
 
     def get_template(self) -> str | None:
         """How a chat is spelled."""

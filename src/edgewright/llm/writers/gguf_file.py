@@ -1,7 +1,8 @@
 """A language model as one GGUF file, as llama.cpp reads it."""
 
+import logging
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,53 +10,38 @@ import numpy as np
 from edgewright.core.errors import UnsupportedFeature
 from edgewright.core.files import check_target, write_whole
 from edgewright.core.numbers import Array
-from edgewright.llm.load.checkpoint import EMBEDDING, FINAL_NORM, HEAD, Checkpoint
+from edgewright.llm.load import gguf_model
+from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.load.spec import ModelSpec
 from edgewright.llm.load.vocabulary import Vocabulary, read_vocabulary
 from edgewright.llm.quantize_checkpoint import Quantized, list_tensor_names, quantize_checkpoint
 from edgewright.llm.recipe import Recipe
 from edgewright.llm.rotary import list_frequencies
 from edgewright.llm.rounding.codes import Codes
-from edgewright.llm.writers.gguf_blocks import (
-    F16,
-    F32,
-    Q6_K,
-    SUPER,
-    BlockType,
-    find_block_type,
-    pack_blocks,
-    pack_six_bits,
-)
+from edgewright.llm.writers.gguf_blocks import F16, F32, BlockType, find_block_type, pack_blocks
 from edgewright.llm.writers.gguf_format import GgufTensor, Value, iterate_file
+from edgewright.llm.writers.gguf_types import settle_types
+
+log = logging.getLogger(__name__)
 
 ARCHITECTURES = {"phi3": "phi3", "llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3"}
-# llama.cpp turns neighbours where Hugging Face turns halves of a head.
-INTERLEAVED = frozenset({"llama", "mistral"})
-OUTER = {EMBEDDING: "token_embd.weight", FINAL_NORM: "output_norm.weight", HEAD: "output.weight"}
-INNER = {
-    "input_layernorm": "attn_norm",
-    "post_attention_layernorm": "ffn_norm",
-    "self_attn.qkv_proj": "attn_qkv",
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "self_attn.q_norm": "attn_q_norm",
-    "self_attn.k_norm": "attn_k_norm",
-    "mlp.gate_up_proj": "ffn_up",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-}
-FILE_TYPES = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 7}
+OUTER = {name: own for own, name in gguf_model.OUTER.items()}
+INNER = {name: own for own, name in gguf_model.INNER.items()} | {"mlp.gate_up_proj": "ffn_up"}
+# What llama.cpp looks for in a model of such a name.
+PHI_WORDS = frozenset({"<unk>", "<s>", "</s>", "<|endoftext|>"})
+FILE_TYPES = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 7, "Q4_K": 14, "Q4_K_M": 15, "Q6_K": 18}
 
 
 def write_gguf(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Sequence[Array] = ()) -> None:
     """Quantizes a checkpoint into a file."""
     check_target(path)
     vocabulary = read_vocabulary(checkpoint.folder, checkpoint.spec.vocabulary)
-    writer = _GgufModel(checkpoint, recipe)
-    values = {**_describe_model(checkpoint, writer.base), **_describe_vocabulary(vocabulary)}
+    writer = _GgufModel(checkpoint, settle_types(checkpoint, recipe))
+    values = {
+        "general.name": choose_model_name(checkpoint.source.resolve().name.removesuffix(".gguf"), vocabulary),
+        **_describe_model(checkpoint, writer.file_type),
+        **_describe_vocabulary(vocabulary),
+    }
     write_whole(path, iterate_file(values, writer.list_tensors(), writer.iterate_contents(texts)))
 
 
@@ -64,36 +50,23 @@ class _GgufModel:
 
     def __init__(self, checkpoint: Checkpoint, recipe: Recipe) -> None:
         self._checkpoint, self._recipe, self._spec = checkpoint, recipe, checkpoint.spec
-        self.base = self._find_type("*", 2)
-        self._wide_head = self._find_wide_head()
+        self.file_type = FILE_TYPES["Q4_K_M" if recipe.is_mix else self._find_type("*", 2).name]
 
     def list_tensors(self) -> list[GgufTensor]:
         """In the order in which they are made."""
         extra = [GgufTensor(name, array.shape, F32) for name, array in _list_rope_factors(self._spec).items()]
         named = [(name, self._checkpoint.find(name).shape) for name in list_tensor_names(self._checkpoint)]
         return extra + [
-            GgufTensor(name_tensor(name), shape, self._choose_type(name, shape)) for name, shape in named
+            GgufTensor(name_tensor(name), shape, self._find_type(name, len(shape))) for name, shape in named
         ]
 
     def iterate_contents(self, texts: Sequence[Array]) -> Iterator[Iterable[bytes]]:
         """The bytes of each tensor."""
         for array in _list_rope_factors(self._spec).values():
             yield [array.tobytes()]
-        # What is packed in 6 bits is taken as it is stored.
-        wide = {} if self._wide_head is None else {self._wide_head: "fp32"}
-        recipe = replace(self._recipe, keep={**self._recipe.keep, **wide})
-        for tensor in quantize_checkpoint(self._checkpoint, recipe, texts):
-            shape = self._checkpoint.find(tensor.name).shape
-            yield self._pack(tensor, self._choose_type(tensor.name, shape))
-
-    def _choose_type(self, name: str, shape: tuple[int, ...]) -> BlockType:
-        return Q6_K if name == self._wide_head else self._find_type(name, len(shape))
-
-    def _find_wide_head(self) -> str | None:
-        """As llama.cpp does, the head of a model in 4 bits has 6, unless the user says otherwise."""
-        head = self._checkpoint.head
-        is_free = self._recipe.precision == "int4" and not self._recipe.is_kept(head)
-        return head if is_free and self._spec.hidden % SUPER == 0 else None
+        for tensor in quantize_checkpoint(self._checkpoint, self._recipe, texts):
+            rank = len(self._checkpoint.find(tensor.name).shape)
+            yield self._pack(tensor, self._find_type(tensor.name, rank))
 
     def _find_type(self, name: str, rank: int) -> BlockType:
         grid = self._recipe.find_grid(name) if rank == 2 else None
@@ -112,7 +85,7 @@ class _GgufModel:
             yield (rows if order is None else rows[order]).tobytes()
 
     def _order_rows(self, heads: int) -> Array | None:
-        if self._spec.architecture not in INTERLEAVED:
+        if self._spec.architecture not in gguf_model.INTERLEAVED:
             return None
         rows = np.arange(heads * self._spec.head_dim).reshape(heads, 2, self._spec.head_dim // 2)
         return rows.swapaxes(1, 2).reshape(-1)
@@ -130,8 +103,6 @@ def name_tensor(name: str) -> str:
 def _pack_piece(piece: Codes | Array, kind: BlockType) -> Array:
     if isinstance(piece, Codes):
         return pack_blocks(piece)
-    if kind is Q6_K:
-        return pack_six_bits(piece)
     return piece.astype("<f2" if kind is F16 else "<f4")
 
 
@@ -149,15 +120,18 @@ def _list_rope_factors(spec: ModelSpec) -> dict[str, Array]:
     return {}
 
 
-def _describe_model(checkpoint: Checkpoint, base: BlockType) -> dict[str, Value]:
+def _describe_model(checkpoint: Checkpoint, file_type: int) -> dict[str, Value]:
     spec, rope = checkpoint.spec, checkpoint.spec.rope
     if rope.linear_factor != 1.0 and spec.architecture == "phi3":
         raise UnsupportedFeature("llama.cpp has no linear stretching for Phi 3")
+    if spec.window and spec.architecture != "phi3":
+        log.warning(
+            "llama.cpp has no window for %s: beyond %d tokens it looks at all", spec.architecture, spec.window
+        )
     name = ARCHITECTURES[spec.architecture]
     values: dict[str, Value] = {
         "general.architecture": name,
-        "general.name": checkpoint.folder.resolve().name,
-        "general.file_type": FILE_TYPES[base.name],
+        "general.file_type": file_type,
         "general.quantization_version": 2,
         f"{name}.context_length": spec.context,
         f"{name}.embedding_length": spec.hidden,
@@ -180,6 +154,14 @@ def _describe_model(checkpoint: Checkpoint, base: BlockType) -> dict[str, Value]
         values[f"{name}.rope.scaling.type"] = "linear"
         values[f"{name}.rope.scaling.factor"] = rope.linear_factor
     return values
+
+
+def choose_model_name(name: str, vocabulary: Vocabulary) -> str:
+    """Blanks behind special tokens are lost in llama.cpp where a model's name has phi-3 in it, only there."""
+    is_phi = re.search("phi-?3", name, re.IGNORECASE) is not None
+    if vocabulary.strips_blanks and PHI_WORDS.issubset(vocabulary.tokens):
+        return name if is_phi else f"phi-3 {name}"
+    return re.sub("phi-?3", "phi 3", name, flags=re.IGNORECASE) if is_phi else name
 
 
 def _describe_vocabulary(vocabulary: Vocabulary) -> dict[str, Value]:

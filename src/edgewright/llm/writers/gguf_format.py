@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from edgewright.llm.writers.gguf_blocks import BlockType
 
 MAGIC, VERSION, ALIGNMENT = b"GGUF", 3, 32
-TYPES = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 8, "Q6_K": 14}
+TYPES = {"F32": 0, "F16": 1, "Q4_0": 2, "Q4_1": 3, "Q8_0": 8, "Q4_K": 12, "Q6_K": 14}
 INTEGER, REAL, FLAG, TEXT, LIST, SIGNED = 4, 6, 7, 8, 9, 5
 Single = bool | int | float | str
 Value = Single | Sequence[str] | Sequence[float] | Sequence[int]

@@ -6,12 +6,12 @@ from onnx import GraphProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from edgewright.llm.load.checkpoint import EMBEDDING, FINAL_NORM, HEAD, name_layer_tensor
 from edgewright.llm.load.spec import ModelSpec
-from edgewright.llm.recipe import Recipe
+from edgewright.llm.recipe import FLOAT_ACTIVATIONS, Recipe
 from edgewright.llm.writers.onnx_weights import check_grid
 
 RUNTIME = "com.microsoft"
 # Activations are rounded to 8 bits within a product, as the tools of ONNX Runtime have it.
-EIGHT_BIT_PRODUCTS = 4
+EIGHT_BIT_PRODUCTS, FLOAT_PRODUCTS = 4, 1
 INPUTS = ("input_ids", "attention_mask")
 PAST, PRESENT = "past_key_values.{}.{}", "present.{}.{}"
 KEY_VALUE = ("key", "value")
@@ -183,6 +183,7 @@ class DecoderGraph:
         if grid is None:
             return self._add_runtime("FusedMatMul", [inputs, self._widen(name, name)], [output], transB=1)
         parts = [inputs, f"{name}.codes", f"{name}.scales"]
+        has_floats = self._recipe.activations == FLOAT_ACTIVATIONS
         return self._add_runtime(
             "MatMulNBits",
             parts if grid.is_symmetric else [*parts, f"{name}.zeros"],
@@ -191,7 +192,7 @@ class DecoderGraph:
             N=rows,
             bits=grid.bits,
             block_size=check_grid(grid, columns),
-            accuracy_level=EIGHT_BIT_PRODUCTS,
+            accuracy_level=FLOAT_PRODUCTS if has_floats else EIGHT_BIT_PRODUCTS,
         )
 
     def _widen(self, values: str, matrix: str) -> str:

@@ -13,13 +13,16 @@ from edgewright.core.optional import require
 from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.load.config import CONFIG
 from edgewright.llm.quantize_checkpoint import Quantized, quantize_checkpoint
-from edgewright.llm.recipe import Recipe
+from edgewright.llm.recipe import FLOAT_ACTIVATIONS, INT8_ACTIVATIONS, Recipe
 from edgewright.llm.rounding.codes import Codes, Grid
 from edgewright.llm.writers.companions import list_companions
 from edgewright.llm.writers.onnx_weights import pack_codes
 from edgewright.llm.writers.openvino_graph import OpenvinoDecoder
+from edgewright.llm.writers.openvino_tokenizer import spell_settings, write_tokenizer_models
 
 MODEL, DATA = "openvino_model.xml", "openvino_model.bin"
+# Values of an activation that share a scale when they are rounded; 0: they are not.
+ACTIVATION_GROUPS = {INT8_ACTIVATIONS: "32", FLOAT_ACTIVATIONS: "0"}
 # Of a file that is copied at a time.
 CHUNK = 1 << 24
 
@@ -31,13 +34,14 @@ def write_openvino(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Se
     with tempfile.TemporaryDirectory(prefix=f".{path.name[:64]}.", dir=path.resolve().parent) as part:
         # OpenVINO writes files by their names only.
         require("openvino", to="write OpenVINO models").serialize(model, Path(part, MODEL), Path(part, DATA))
+        write_tokenizer_models(checkpoint.folder, Path(part))
         write_folder(
             path,
             {
-                MODEL: _iterate_file(Path(part, MODEL)),
-                DATA: _iterate_file(Path(part, DATA)),
+                **{file.name: _iterate_file(file) for file in sorted(Path(part).iterdir())},
                 CONFIG: [(checkpoint.folder / CONFIG).read_bytes()],
                 **list_companions(checkpoint.folder),
+                **spell_settings(checkpoint.folder),
             },
         )
 
@@ -49,7 +53,11 @@ def _make_model(checkpoint: Checkpoint, recipe: Recipe, texts: Sequence[Array]) 
         is_matrix = len(checkpoint.find(tensor.name).shape) == 2
         is_half = is_matrix and recipe.find_precision(tensor.name) == "fp16"
         weights[tensor.name] = factory.make(tensor, "float16" if is_half else "float32")
-    return OpenvinoDecoder(checkpoint.spec, weights).build()
+    model = OpenvinoDecoder(checkpoint.spec, weights).build()
+    if recipe.activations:
+        group = ACTIVATION_GROUPS[recipe.activations]
+        model.set_rt_info(group, ["runtime_options", "DYNAMIC_QUANTIZATION_GROUP_SIZE"])
+    return model
 
 
 class _Constants:

@@ -14,8 +14,8 @@ from edgewright.llm.load.config import CONFIG, LARGEST_CONFIG
 from edgewright.llm.quantize_checkpoint import list_tensor_names, quantize_checkpoint
 from edgewright.llm.recipe import Recipe
 from edgewright.llm.rounding.codes import Codes
+from edgewright.llm.safetensors_format import WrittenTensor, iterate_safetensors
 from edgewright.llm.writers.companions import list_companions
-from edgewright.llm.writers.safetensors_format import WrittenTensor, iterate_safetensors
 
 
 def write_safetensors(

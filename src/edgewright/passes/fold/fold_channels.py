@@ -24,10 +24,11 @@ MOST_CHANNELS = 1 << 20
 @register_pass(after=("assign_layout",), rtol=1e-4)
 def fold_channels(graph: Graph) -> int:
     """A summand of each channel becomes the bias, a factor goes into the weights."""
-    return rewrite_each(graph, _fold)
+    return rewrite_each(graph, fold_node)
 
 
-def _fold(graph: Graph, node: Node) -> bool:
+def fold_node(graph: Graph, node: Node) -> bool:
+    """Folds one node, if it can be read as a change of each channel."""
     for x, affine in _list_readings(graph, node):
         between = find_reshape(graph, x)
         before = find_product(graph, between.inputs[0] if between is not None else x)

@@ -79,6 +79,11 @@ def format_number(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.4g}"
 
 
+def format_signed(value: float) -> str:
+    """A change, with its sign; what rounds to nothing has no minus."""
+    return f"{round(value, 2) + 0.0:+.2f}"
+
+
 FILTERS = {
     "breakable": make_breakable,
     "amount": format_amount,
@@ -93,4 +98,5 @@ FILTERS = {
     "plain": to_plain_text,
     "points": format_points,
     "short": shorten,
+    "signed": format_signed,
 }

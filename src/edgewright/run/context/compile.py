@@ -33,6 +33,8 @@ class CompileOrder:
     config: BackendConfig
     optimization_level: int | None = None
     profiling: str | None = None
+    # Passed to the genuine library as it is.
+    platform: str = ""
 
     def choose_settings(self, graph: str) -> GraphSettings:
         """How one graph is compiled."""
@@ -42,7 +44,8 @@ class CompileOrder:
     def choose_htp_options(self, graphs: Sequence[str]) -> HtpOptions:
         """The options for the HTP library."""
         settings = {name: self.choose_settings(name) for name in graphs}
-        return make_htp_options(self.target, self.config, settings, self.profiling)
+        options = make_htp_options(self.target, self.config, settings, self.profiling)
+        return replace(options, platform=self.platform)
 
 
 @dataclass(frozen=True)

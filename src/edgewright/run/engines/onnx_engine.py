@@ -1,6 +1,6 @@
 """Runs an ONNX model itself in ONNX Runtime: what a converted model is compared with."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,8 @@ class OnnxRun(SourceRun):
 
     def __init__(self, file: str, model: Model) -> None:
         super().__init__(f"{file} in ONNX Runtime {onnxruntime.__version__}", model)
-        settings = onnxruntime.SessionOptions()
-        settings.log_severity_level = 4
-        providers = ["CPUExecutionProvider"]
-        try:
-            self._session = onnxruntime.InferenceSession(file, settings, providers=providers)
-        except Exception as problem:  # ONNX Runtime's exceptions have no common base class
-            raise BackendCrash(
-                f"ONNX Runtime cannot load the model: {shown(problem)}", Where(file=file)
-            ) from None
+        self._file = file
+        self._session = self._open(file)
 
     def run(self, feed: Mapping[str, Array]) -> dict[str, Array]:
         """The outputs of the source for the inputs of the converted model."""
@@ -37,12 +30,43 @@ class OnnxRun(SourceRun):
             )
             for item in self._session.get_inputs()
         }
+        if any(_is_other_shape(item.shape, arrays[item.name]) for item in self._session.get_inputs()):
+            # The user gave the model other shapes than it has.
+            self._session = self._open(_open_shapes(self._file, arrays))
         names = [item.name for item in self._session.get_outputs()]
         try:
             values = self._session.run(names, arrays)
         except Exception as problem:
             raise BackendCrash(f"ONNX Runtime cannot run the model: {shown(problem)}") from None
         return dict(zip(names, (np.asarray(value) for value in values), strict=True))
+
+    def _open(self, model: str | bytes) -> Any:
+        settings = onnxruntime.SessionOptions()
+        settings.log_severity_level = 4
+        try:
+            return onnxruntime.InferenceSession(model, settings, providers=["CPUExecutionProvider"])
+        except Exception as problem:  # ONNX Runtime's exceptions have no common base class
+            raise BackendCrash(
+                f"ONNX Runtime cannot load the model: {shown(problem)}", Where(file=self._file)
+            ) from None
+
+
+def _is_other_shape(shape: Sequence[Any], array: Array) -> bool:
+    return any(isinstance(dim, int) and dim != size for dim, size in zip(shape, array.shape, strict=False))
+
+
+def _open_shapes(file: str, inputs: Collection[str]) -> bytes:
+    """The model with every dimension of these inputs open, and of all that is computed from them."""
+    model = onnx.load(file)
+    for info in model.graph.input:
+        if info.name in inputs:
+            for axis, dim in enumerate(info.type.tensor_type.shape.dim):
+                dim.dim_param = f"{info.name}_{axis}"
+    for info in model.graph.output:
+        info.type.tensor_type.ClearField("shape")
+    del model.graph.value_info[:]
+    content: bytes = model.SerializeToString()
+    return content
 
 
 def _read_dtype(item: Any) -> DType:

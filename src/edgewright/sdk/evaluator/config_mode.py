@@ -11,11 +11,11 @@ from edgewright.ir.graph import Graph
 from edgewright.lower.names import NameTable
 from edgewright.sdk.evaluator.comparison import Comparison, Draw, check_box_option, make_comparison
 from edgewright.sdk.evaluator.config_schemas import SchemaChoice, list_schemas
-from edgewright.sdk.evaluator.conversions import Conversions
 from edgewright.sdk.evaluator.converter_options import EvaluatedModel
 from edgewright.sdk.evaluator.inputs import InputWriter, ListedInputs
 from edgewright.sdk.evaluator.model_paths import find_model
 from edgewright.sdk.evaluator.pipeline import Pipeline, open_chains
+from edgewright.sdk.evaluator.place import OpenEngine
 from edgewright.sdk.evaluator.ranking import compare_runs, count_results, rank_results
 from edgewright.sdk.evaluator.records import FAILED, ModelEvaluation, SchemaResult
 from edgewright.sdk.evaluator.schema_runs import SchemaRun, SchemaRunner
@@ -40,7 +40,7 @@ class ConfigRequest:
     draw: Draw | None = None
 
 
-def evaluate_configuration(request: ConfigRequest) -> ModelEvaluation:
+def evaluate_configuration(request: ConfigRequest, open_engine: OpenEngine) -> ModelEvaluation:
     """Runs all schemas of a configuration; nothing is run before all of it is known to be sound."""
     started = time.monotonic()
     config = _change_config(read_model_config(request.file, request.values), request)
@@ -49,8 +49,8 @@ def evaluate_configuration(request: ConfigRequest) -> ModelEvaluation:
     chains = open_chains(config, is_memory=request.is_memory)
     model = _describe_model(config, request)
     pipeline = Pipeline(config, chains, request.folder, is_memory=request.is_memory)
-    with Conversions() as conversions:
-        runner = SchemaRunner(model.fill_symbols(), request.folder, conversions)
+    with open_engine() as engine:
+        runner = SchemaRunner(model.fill_symbols(), request.folder, engine)
         pipeline.name_outputs(_spell_outputs(config, runner.graph))
         comparison = _make_comparison(config.comparator, runner, request.draw)
         writer = InputWriter(runner.graph, request.folder / "inputs", model.dtypes)

@@ -9,9 +9,11 @@ from edgewright.config.onnx import ONNX_CONVERTER
 from edgewright.config.params import read_params
 from edgewright.config.pytorch import PYTORCH_CONVERTER
 from edgewright.config.quantizer import Quantizer
+from edgewright.config.spelling import spell_option
 from edgewright.config.tensorflow import TENSORFLOW_CONVERTER
 from edgewright.config.tflite import TFLITE_CONVERTER
-from edgewright.core.errors import UsageError
+from edgewright.core.errors import EdgewrightError, UsageError
+from edgewright.core.words import quote_names
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.framework import Framework, framework_of
 from edgewright.frontends.open_source import open_source
@@ -29,6 +31,8 @@ _GROUPS: dict[Framework, tuple[type[OptionGroup], ...]] = {
 _CHANNELS_FIRST = (Framework.ONNX, Framework.PYTORCH)
 # What says otherwise about layouts.
 _LAYOUT_KEYS = ("preserve_io", "custom_io", "input_layout", "l")
+# Names for files that are not read in the first half of a conversion.
+CALIBRATION, OVERRIDES = "inputs.txt", "overrides.json"
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class EvaluatedModel:
     # Data types of raw input files, where they are not float32.
     dtypes: Mapping[str, str] = field(default_factory=dict)
     is_simplified: bool = True
+    # Dimensions that nobody gave a size: 1 is assumed.
+    assumed: tuple[str, ...] = ()
 
     @property
     def framework(self) -> Framework:
@@ -61,8 +67,17 @@ class EvaluatedModel:
         spec = InputSpec(input_shapes=dict(self.shapes), symbols=dict(self.symbols), batch=self.batch)
         inputs = open_source(self.path, spec).inputs
         batches = batch_symbols(inputs)
-        names = {name for tensor_type in inputs.values() for name in tensor_type.symbols} - batches
-        return replace(self, symbols={**dict.fromkeys(sorted(names), 1), **self.symbols})
+        open_names = {name for tensor_type in inputs.values() for name in tensor_type.symbols}
+        names = tuple(sorted(open_names - batches - self.symbols.keys()))
+        return replace(self, symbols={**dict.fromkeys(names, 1), **self.symbols}, assumed=names)
+
+    def explain(self, problem: EdgewrightError) -> EdgewrightError:
+        """The error of a conversion; where sizes were assumed, they are the first thing to look at."""
+        if not self.assumed:
+            return problem
+        names, option = quote_names(list(self.assumed)), spell_option("symbols")
+        advice = f"the model leaves {names} open, and 1 was assumed: give the size with {option}"
+        return type(problem)(problem.what, problem.where, do=advice)
 
 
 def make_converter_options(
@@ -88,17 +103,18 @@ def make_converter_options(
     return _add_facts(options, model)
 
 
-def identify_first_half(options: ConverterOptions) -> tuple[object, ...]:
+def reduce_to_first_half(options: ConverterOptions) -> ConverterOptions:
     """What the first half of a conversion depends on: schemas that agree in it share one conversion."""
     quantizer = options.quantizer
-    plain = replace(options, quantizer=Quantizer(), output=replace(options.output, output_path=None))
-    return (
-        plain,
-        quantizer.is_asked_for,
-        quantizer.keep_quant_nodes,
-        quantizer.ignore_encodings,
-        quantizer.quantization_overrides is not None,
+    has_overrides = quantizer.quantization_overrides is not None
+    first = Quantizer(
+        # That there is one, not which.
+        input_list=CALIBRATION if quantizer.is_asked_for else None,
+        keep_quant_nodes=quantizer.keep_quant_nodes,
+        ignore_encodings=quantizer.ignore_encodings,
+        quantization_overrides=OVERRIDES if has_overrides else None,
     )
+    return replace(options, quantizer=first, output=replace(options.output, output_path=None))
 
 
 def _add_facts(options: ConverterOptions, model: EvaluatedModel) -> ConverterOptions:

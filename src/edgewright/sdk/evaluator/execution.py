@@ -1,6 +1,5 @@
 """Runs a schema: its model is converted, quantized, compiled and run, or its framework runs the source."""
 
-import hashlib
 import logging
 import os
 import shutil
@@ -53,24 +52,22 @@ _ENGINES: dict[str, tuple[Framework, Callable[[str, Model], SourceRun]]] = {
 
 @dataclass(frozen=True)
 class WrittenModel:
-    """A model in the folder of its schema; equal models have equal digests."""
+    """A model in the folder of its schema."""
 
     file: Path
-    digest: str
+    # The files that running it takes: equal models have equal ones.
+    needed: tuple[Path, ...]
     notes: tuple[str, ...] = ()
 
 
 def write_model(prepared: PreparedConversion, options: ConverterOptions, folder: Path) -> WrittenModel:
-    """Quantizes a converted model as a schema asks for it, and writes it below the schema's folder."""
-    target = folder / IR_FOLDER / f"{MODEL_NAME}.cpp"
+    """Quantizes a converted model as a schema asks for it, and writes it to a folder."""
+    target = folder / f"{MODEL_NAME}.cpp"
     target.parent.mkdir(parents=True, exist_ok=True)
     conversion = write_conversion(prepared, replace_output(options, target))
     notes = () if conversion.quantization is None else conversion.quantization.notes
-    digest = hashlib.sha256()
-    for path in (conversion.files.net_json, target.with_suffix(".bin")):
-        if path.is_file():
-            digest.update(path.read_bytes())
-    return WrittenModel(conversion.files.net_json, digest.hexdigest(), tuple(notes))
+    needed = [path for path in (conversion.files.net_json, target.with_suffix(".bin")) if path.is_file()]
+    return WrittenModel(conversion.files.net_json, tuple(needed), tuple(notes))
 
 
 def replace_output(options: ConverterOptions, target: Path) -> ConverterOptions:

@@ -37,13 +37,18 @@ _FLOATS = {4: "float32", 2: "float16", 8: "float64", 1: "uint8"}
 _INTEGERS = {4: "float32", 8: "int64", 2: "int16", 1: "uint8"}
 
 
+# The files of one line, by the names that files of the model have for its inputs.
+InputRow = Mapping[str, Path]
+
+
 @dataclass(frozen=True)
 class ListedInputs:
     """An input list that qnn-net-run and the quantizer read."""
 
     path: Path
-    # The first file of each line.
+    # The first file of each line, as the user knows it.
     sources: tuple[str, ...]
+    rows: tuple[InputRow, ...]
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -83,20 +88,23 @@ class InputWriter:
 
     def write_rows(self, rows: Iterable[Mapping[str, Any]], name: str) -> ListedInputs:
         """A list of sets; each value is a file, or an array that is written to one."""
-        lines, sources = [], []
+        listed, sources = [], []
         for number, row in enumerate(rows):
             files = {
-                key: self._find_file(key, row[key], self._folder / name / f"{number}_{self._spell(key)}.raw")
+                self._spell(key): self._find_file(
+                    key, row[key], self._folder / name / f"{number}_{self._spell(key)}.raw"
+                )
                 for key in self._types
             }
             first = next(iter(row.values()))
             sources.append(str(first) if isinstance(first, Path) else f"{name} {number}")
-            lines.append(" ".join(f"{self._spell(key)}:={path}" for key, path in files.items()))
-        if not lines:
+            listed.append(files)
+        if not listed:
             raise BadInput("there are no inputs, expected at least one", do="name files in the input list")
         target = self._folder / f"{name}.txt"
+        lines = [" ".join(f"{key}:={path}" for key, path in files.items()) for files in listed]
         write_whole(target, ["\n".join([*lines, ""]).encode()])
-        return ListedInputs(target, tuple(sources))
+        return ListedInputs(target, tuple(sources), tuple(listed))
 
     def name_row(self, values: Sequence[Any], where: Where) -> dict[str, Any]:
         """Values in the order of the inputs, by name."""

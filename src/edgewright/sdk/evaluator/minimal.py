@@ -11,9 +11,9 @@ from edgewright.core.errors import UsageError, shown
 from edgewright.frontends.framework import Framework
 from edgewright.sdk.debugger.inference_engine import find_engine_backend
 from edgewright.sdk.evaluator.comparison import Draw, check_box_option, make_comparison
-from edgewright.sdk.evaluator.conversions import Conversions
 from edgewright.sdk.evaluator.converter_options import EvaluatedModel
 from edgewright.sdk.evaluator.inputs import InputWriter, ListedInputs
+from edgewright.sdk.evaluator.place import OpenEngine
 from edgewright.sdk.evaluator.ranking import compare_runs, count_results, rank_results
 from edgewright.sdk.evaluator.records import ModelEvaluation
 from edgewright.sdk.evaluator.schema_runs import SchemaRunner
@@ -38,7 +38,11 @@ class MinimalRequest:
 
 
 def evaluate_combinations(
-    model: EvaluatedModel, list_inputs: ListInputs, request: MinimalRequest, folder: Path
+    model: EvaluatedModel,
+    list_inputs: ListInputs,
+    request: MinimalRequest,
+    folder: Path,
+    open_engine: OpenEngine,
 ) -> ModelEvaluation:
     """Runs all combinations on all inputs, which also calibrate; one conversion and one float run in all."""
     check_box_option(request.comparator, request.box_input)
@@ -46,8 +50,8 @@ def evaluate_combinations(
     _check_shapes(model)
     started = time.monotonic()
     schemas = make_minimal_schemas(request.backend, request.params)
-    with Conversions() as conversions:
-        runner = SchemaRunner(model.fill_symbols(), folder, conversions)
+    with open_engine() as engine:
+        runner = SchemaRunner(model.fill_symbols(), folder, engine)
         comparison = make_comparison(
             request.comparator,
             request.tolerance,

@@ -8,6 +8,7 @@ from edgewright.artifacts.encodings import load_encodings
 from edgewright.backends.executor import CpuExecutor
 from edgewright.config.quantization_checker import QuantizationCheckConfig
 from edgewright.core.errors import BadInput, Where
+from edgewright.frontends.framework import framework_of
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.model.saving import load_graph, save_graph
@@ -109,7 +110,8 @@ def spell_command(config: QuantizationCheckConfig, request: QuantizationRequest)
     parts = [f"{flag} {value}" for flag, value in words.items() if value is not None]
     parts += ["--use_per_channel_quantization"] if request.per_channel else []
     parts += [f"--algorithms {' '.join(request.algorithms)}"] if request.algorithms else []
-    return f"qnn-onnx-converter {' '.join(parts)}"
+    framework = framework_of(config.model).value.lower()
+    return f"qnn-{framework}-converter {' '.join(parts)}"
 
 
 def widen(request: QuantizationRequest, *, per_channel: bool, bias_bw: int) -> QuantizationRequest:

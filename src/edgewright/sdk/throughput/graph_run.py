@@ -30,7 +30,7 @@ class GraphRun:
         self._graph: Graph = prepared.graphs[index]
         self._feed = choose_inputs(thread, self._graph, _of(thread.model.inputs, index))
         self._comparison: Comparison | None = None
-        if thread.model.post_processor != "NONE":
+        if thread.model.post_processor != "NONE" and thread.model.ground_truth:
             truth = _of(thread.model.ground_truth, index)
             self._comparison = Comparison(self._graph, thread.model.post_processor, truth)
         folder = Path(thread.model.output_path or "output", thread.name)

@@ -157,12 +157,12 @@ def test_centerface_finds_what_was_drawn(compute):
         compute("centerface_postproc", heat, sizes, facts=FACTS, dims="100,100")
 
 
-def _write_coco(folder: Path, boxes) -> Context:
+def _write_coco(folder: Path, boxes, ids=(1, 5)) -> Context:
     document = {
         "images": [
             {"id": 7 + n, "file_name": f"{n}.jpg", "width": 100, "height": 100} for n in range(len(boxes))
         ],
-        "categories": [{"id": 1}, {"id": 5}],
+        "categories": [{"id": each} for each in ids],
         "annotations": [{"image_id": 7 + n, "category_id": 5, "bbox": box} for n, box in enumerate(boxes)],
     }
     (folder / "truth.json").write_text(json.dumps(document))
@@ -180,12 +180,16 @@ def test_map_is_that_of_pycocotools(open_plugin, tmp_path):
     half = 51 / 101
     assert figures["mAP50"] == pytest.approx(1.0)
     assert figures["mAP"] == pytest.approx((3 * 1 + 7 * half) / 10)
+    # Labels are not ids, unless that is said: one is an id by chance.
     assert open_plugin("map_coco").measure(results, context) == {"mAP": 0.0, "mAP50": 0.0}
     assert open_plugin("map_coco", map_80_to_90=True).measure(results[:1], context)["mAP"] == pytest.approx(
         1.0
     )
     with pytest.raises(UsageError, match="have no segmentation"):
         open_plugin("map_coco", segm=True).measure(results, context)
+    context = _write_coco(tmp_path, [[10, 10, 40, 40], [20, 20, 30, 30]], ids=(2, 5))
+    with pytest.raises(BadInput, match=r"2 of 2 detections have labels \(1\) of no category"):
+        open_plugin("map_coco").measure(results, context)
 
 
 def test_masks_are_measured_too(open_plugin, compute, tmp_path):

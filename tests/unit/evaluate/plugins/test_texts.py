@@ -113,7 +113,11 @@ def test_sentencepiece_cuts_and_joins(open_plugin, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("the cat sat on the mat\nthe dog sat on the cat\n" * 20)
     library.SentencePieceTrainer.train(
-        input=str(text), model_prefix=str(tmp_path / "m"), vocab_size=20, minloglevel=2
+        input=str(text),
+        model_prefix=str(tmp_path / "m"),
+        vocab_size=20,
+        hard_vocab_limit=False,
+        minloglevel=2,
     )
     model = library.SentencePieceProcessor(model_file=str(tmp_path / "m.model"))
     pieces = [model.id_to_piece(n) for n in range(model.get_piece_size())]

@@ -1,9 +1,10 @@
-"""Records as plain JSON values and back, for the state of a build and its report.json."""
+"""Records as plain JSON values and back, for what a job keeps, reports and hands to tasks."""
 
 import dataclasses
 import json
 import math
 import types
+from collections.abc import Mapping
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
@@ -15,8 +16,10 @@ def to_plain(value: Any) -> Any:
     """Dictionaries, lists, texts and numbers; infinities become texts."""
     if dataclasses.is_dataclass(value):
         return {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(to_plain(item) for item in value)
     if isinstance(value, list | tuple):
         return [to_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
@@ -40,14 +43,22 @@ def _make_value(kind: Any, value: Any) -> Any:
     if origin is types.UnionType:
         inner = [each for each in get_args(kind) if each is not type(None)]
         return None if value is None else _make_value(inner[0] if len(inner) == 1 else Any, value)
-    if origin is tuple:
-        return _make_tuple(get_args(kind), value)
+    if origin in {tuple, frozenset, dict, Mapping}:
+        return _make_collection(origin, get_args(kind), value)
     if dataclasses.is_dataclass(kind):
         hints = get_type_hints(kind)
         return kind(**{name: _make_value(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
     if kind is float:
         return _NOT_IN_JSON.get(value, value) if isinstance(value, str) else float(value)
     return value
+
+
+def _make_collection(origin: Any, kinds: tuple[Any, ...], values: Any) -> Any:
+    if origin is tuple:
+        return _make_tuple(kinds, values)
+    if origin is frozenset:
+        return frozenset(_make_value(kinds[0], item) for item in values)
+    return {key: _make_value(kinds[1], item) for key, item in values.items()}
 
 
 def _make_tuple(kinds: tuple[Any, ...], values: Any) -> tuple[Any, ...]:

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from edgewright.build.stored_graphs import load_stored_graph, store_graph
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
+from edgewright.model.stored_graphs import load_stored_graph, store_graph
 from edgewright.ops.elementwise import ElementWiseAdd
 from tests.declared_sizes import SIX, WIDE, check_refused, each
 

@@ -6,12 +6,12 @@ import numpy as np
 
 import edgewright as ew
 from edgewright.analyse.records import Finding
-from edgewright.build.plain import from_plain, to_json, to_plain
 from edgewright.build.records import Candidate, Preflight
-from edgewright.build.stored_graphs import load_stored_graph, store_graph
+from edgewright.core.plain import from_plain, to_json, to_plain
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.text import to_text
 from edgewright.ir.types import TensorType
+from edgewright.model.stored_graphs import load_stored_graph, store_graph
 from edgewright.ops.activation import HardSigmoid
 from edgewright.ops.elementwise_unary import Reciprocal
 from tests.cli.models import DIGITS_MODEL, image_net

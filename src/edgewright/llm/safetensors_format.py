@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-NAMES = {"float32": "F32", "float16": "F16", "uint32": "U32"}
+NAMES = {"float32": "F32", "float16": "F16", "uint32": "U32", "int8": "I8", "uint8": "U8"}
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class WrittenTensor:
 
 
 def iterate_safetensors(
-    tensors: Sequence[WrittenTensor], contents: Iterable[Iterable[bytes]]
-) -> Iterator[bytes]:
+    tensors: Sequence[WrittenTensor], contents: Iterable[Iterable[bytes | memoryview]]
+) -> Iterator[bytes | memoryview]:
     """The bytes of a file; contents come in the order of the tensors."""
     header, offset = {"__metadata__": {"format": "pt"}}, 0
     for tensor in tensors:

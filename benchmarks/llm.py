@@ -1,0 +1,138 @@
+"""Language models: the chapter's four flows against ours, every file in its own runtime, in one run.
+
+make bench-llm ARGS="--model FOLDER --calib IDS.npy --text IDS.npy [--other BOOK.txt] [--large FOLDER]" writes
+docs/llm.md. Only parts that are named (`perplexity other codes greedy time`) are measured anew; figures are
+kept in benchmarks/results/llm.json. `--large` is where half a billion random weights are generated.
+"""
+
+import argparse
+import json
+import platform
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmarks.llm_flows import ROOT, list_our_flows, list_peer_flows, measure_size, run_flow
+from benchmarks.llm_tables import write_page
+
+RESULTS = ROOT / "benchmarks" / "results" / "llm.json"
+PARTS = ("perplexity", "other", "codes", "greedy", "time")
+PACKAGES = (
+    "onnxruntime",
+    "onnxruntime-genai",
+    "openvino",
+    "openvino-genai",
+    "nncf",
+    "optimum-intel",
+    "mlx",
+    "mlx-lm",
+    "llama-cpp-python",
+    "torch",
+    "transformers",
+)
+
+
+def main() -> None:
+    """Measures the parts, keeps the figures, writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--calib", type=Path)
+    parser.add_argument("--text", type=Path, required=True)
+    parser.add_argument("--other", type=Path)
+    parser.add_argument("--large", type=Path)
+    parser.add_argument("--windows", type=int)
+    parser.add_argument("--work", type=Path, default=ROOT / "output" / "llm")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    results = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    for part in options.parts or PARTS:
+        measured = MEASURES[part](options)
+        if measured is not None:
+            results[part] = {**_describe_run(part), "rows": measured}
+            RESULTS.parent.mkdir(parents=True, exist_ok=True)
+            RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    write_page(ROOT / "docs" / "llm.md", results)
+
+
+def _describe_run(part: str) -> dict[str, Any]:
+    return {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "command": f"make bench-llm ARGS='{part} ...'",
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in PACKAGES},
+    }
+
+
+def measure_perplexity(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Every flow's file on the text that judges."""
+    from edgewright.llm.evaluate_file import evaluate_file
+
+    rows = []
+    flows = list_our_flows(options.model, options.calib, options.work)
+    for flow in [*flows, *list_peer_flows(options.model, options.work)]:
+        path = Path(flow.output)
+        made = None if path.exists() else run_flow(flow)
+        row = {"name": flow.name, "precision": flow.precision, "command": flow.command}
+        if made is not None and made.problem:
+            rows.append({**row, "problem": made.problem})
+            print(flow.name, flow.precision, made.problem, flush=True)
+            continue
+        score = evaluate_file(path, options.text, against=options.model, windows=options.windows)
+        row |= {"bytes": measure_size(path), "score": asdict(score)}
+        rows.append(row)
+        print(flow.name, flow.precision, row["bytes"], score.perplexity, score.increase, flush=True)
+    return rows
+
+
+def measure_other_text(options: argparse.Namespace) -> list[dict[str, Any]] | None:
+    """The 4-bit files on another book, which did not calibrate."""
+    from edgewright.llm.evaluate_file import evaluate_file
+
+    if options.other is None:
+        return None
+    rows = []
+    flows = list_our_flows(options.model, options.calib, options.work)
+    for flow in [*flows, *list_peer_flows(options.model, options.work)]:
+        if flow.precision != "int4" or not Path(flow.output).exists() or "mlx" in flow.output:
+            continue
+        score = evaluate_file(flow.output, options.other, against=options.model, windows=options.windows)
+        rows.append({"name": flow.name, "command": flow.command, "score": asdict(score)})
+        print(flow.name, score.perplexity, score.increase, flush=True)
+    return rows
+
+
+def measure_codes(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Whether the symmetric 4-bit files hold the same numbers."""
+    from benchmarks.llm_codes import compare_files
+
+    return compare_files(options.model, options.work)
+
+
+def measure_greedy(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Greedy tokens of fp32 files in all runtimes against torch's, on this model and on random ones."""
+    from benchmarks.llm_greedy import compare_runtimes
+
+    return compare_runtimes(options.model, options.work)
+
+
+def measure_time(options: argparse.Namespace) -> list[dict[str, Any]] | None:
+    """Half a billion random weights through our recipes and the peers' tools."""
+    from benchmarks.llm_time import time_flows
+
+    return None if options.large is None else time_flows(options.large, options.calib)
+
+
+MEASURES = {
+    "perplexity": measure_perplexity,
+    "other": measure_other_text,
+    "codes": measure_codes,
+    "greedy": measure_greedy,
+    "time": measure_time,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

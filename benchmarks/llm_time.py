@@ -1,0 +1,53 @@
+"""Half a billion random weights: what ours and the peers' tools take to write 4 bits."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.llm_flows import Flow, list_our_flows, list_peer_flows, run_flow
+from benchmarks.llm_memory import CONFIG, write_checkpoint
+
+HALF = {"hidden_size": 1536, "intermediate_size": 4096, "num_attention_heads": 16, "num_key_value_heads": 16}
+LAYERS = 16
+# Tokens that calibrate where a recipe needs them.
+COUNTS = (4096,)
+
+
+def time_flows(folder: Path, calibration: Path | None) -> list[dict[str, Any]]:
+    """Each once, one after another."""
+    model = folder / "model"
+    if not (model / "config.json").exists():
+        CONFIG.update(HALF)
+        write_checkpoint(model, LAYERS)
+    rows = []
+    for flow in list_flows(model, folder, calibration):
+        made = run_flow(flow)
+        rows.append({"name": flow.name, "command": flow.command, **asdict(made)})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def list_flows(model: Path, folder: Path, calibration: Path | None) -> list[Flow]:
+    """Ours to ONNX and OpenVINO, without and with a text; the builder and optimum-intel."""
+    ours = [
+        flow
+        for flow in list_our_flows(model, None, folder)
+        if flow.precision == "int4" and flow.name.endswith(("onnx", "openvino"))
+    ]
+    texts = []
+    for count in COUNTS if calibration else ():
+        tokens = folder / f"calib-{count}.npy"
+        np.save(tokens, np.load(calibration)[:count])
+        for flow in list_our_flows(model, tokens, folder):
+            if flow.precision == "int4" and flow.name.endswith("onnx"):
+                words = (*flow.words, "--recipe", "balanced")
+                typed = f"{flow.command} --recipe balanced ({count} tokens)"
+                texts.append(replace(flow, words=words, command=typed))
+    peers = [
+        flow
+        for flow in list_peer_flows(model, folder)
+        if flow.output.endswith(("builder-int4", "optimum-g128"))
+    ]
+    return [*ours, *peers, *texts]

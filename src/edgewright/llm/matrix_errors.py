@@ -1,0 +1,84 @@
+"""What rounding did to each matrix: noted while codes are chosen, if someone listens."""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from edgewright.core.numbers import Array
+from edgewright.llm.rounding.codes import Codes
+
+
+@dataclass(frozen=True)
+class MatrixError:
+    """How far a matrix on its grid is from the float one, in decibels: signal over error."""
+
+    name: str
+    bits: int
+    block: int
+    values: int
+    weight_db: float
+    # Of its products with what the calibrating text makes its inputs; None without one.
+    product_db: float | None = None
+
+
+class MatrixErrors:
+    """Sums of squares of each matrix, whose rows come piece by piece."""
+
+    def __init__(self) -> None:
+        # Bits and block, sums, number of values: codes themselves would fill the memory.
+        self._sums: dict[str, tuple[tuple[int, int], tuple[float, ...], int]] = {}
+
+    def add(self, name: str, weights: Array, codes: Codes, moments: Array | None) -> None:
+        """Some rows of a matrix.
+
+        Args:
+            name: of the matrix.
+            weights: as they were.
+            codes: what they are now.
+            moments: sums over tokens of the products of inputs, where a text calibrates.
+        """
+        pair = (weights, weights - codes.decode())
+        sums = [float((part * part).sum()) for part in pair]
+        sums += [0.0 if moments is None else float(((part @ moments) * part).sum()) for part in pair]
+        kind = (codes.grid.bits, codes.codes.shape[1] // codes.scales.shape[1])
+        _, before, values = self._sums.get(name, (kind, (0.0,) * 4, 0))
+        total = tuple(old + new for old, new in zip(before, sums, strict=True))
+        self._sums[name] = kind, total, values + math.prod(weights.shape)
+
+    def list_errors(self) -> tuple[MatrixError, ...]:
+        """In the order in which matrices were quantized."""
+        return tuple(
+            MatrixError(
+                name,
+                *kind,
+                values,
+                _to_decibels(sums[0], sums[1]),
+                _to_decibels(sums[2], sums[3]) if sums[2] > 0 else None,
+            )
+            for name, (kind, sums, values) in self._sums.items()
+        )
+
+
+@contextmanager
+def collect_matrix_errors() -> Iterator[MatrixErrors]:
+    """Matrices that are quantized inside the block are noted."""
+    errors = MatrixErrors()
+    _listening.append(errors)
+    try:
+        yield errors
+    finally:
+        _listening.remove(errors)
+
+
+def note_matrix_error(name: str, weights: Array, codes: Codes, moments: Array | None) -> None:
+    """Tells whoever listens of some rows of a matrix."""
+    for errors in _listening:
+        errors.add(name, weights, codes, moments)
+
+
+def _to_decibels(signal: float, error: float) -> float:
+    return math.inf if error <= 0 else 10 * math.log10(max(signal, 1e-300) / error)
+
+
+_listening: list[MatrixErrors] = []

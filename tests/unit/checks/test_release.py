@@ -1,0 +1,60 @@
+"""What the release checklist finds in archives, and the README that a package index gets."""
+
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from checks.release import SDIST_NEEDS, WHEEL_NEEDS, find_problems_of_sdist, find_problems_of_wheel
+from docs.index_readme import LINK, make_index_readme
+
+README = Path(__file__).parents[3] / "README.md"
+
+
+def write_wheel(path: Path, names: list[str]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, "")
+    return path
+
+
+def test_a_whole_wheel_has_no_problem(tmp_path):
+    names = [f"edgewright/{name}" for name in WHEEL_NEEDS] + ["edgewright-1.0.dist-info/METADATA"]
+    assert list(find_problems_of_wheel(write_wheel(tmp_path / "a.whl", names))) == []
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_doubles_gaps_and_strangers_are_named(tmp_path):
+    names = [f"edgewright/{name}" for name in WHEEL_NEEDS[1:]]
+    wheel = write_wheel(tmp_path / "a.whl", [*names, names[0], "tests/test_a.py"])
+    assert list(find_problems_of_wheel(wheel)) == [
+        f"'{names[0]}' is there 2 times",
+        f"'{WHEEL_NEEDS[0]}' is missing",
+        "'tests' does not belong there",
+    ]
+
+
+def test_an_sdist_without_what_its_tests_need_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
+        for name in [*SDIST_NEEDS[1:], "tests/__pycache__/a.pyc"]:
+            archive.add(tmp_path / "file", f"edgewright-1.0/{name}")
+    assert list(find_problems_of_sdist(tmp_path / "a.tar.gz")) == [
+        f"'{SDIST_NEEDS[0]}' is missing",
+        "'tests/__pycache__/a.pyc' does not belong there",
+    ]
+
+
+def test_the_readme_of_an_index_has_no_link_that_leads_nowhere():
+    text = make_index_readme(README.read_text("utf-8"))
+    assert LINK.findall(text) == []
+    assert "![" not in text
+    assert "<!-- not run" not in text
+    assert "edgewright build model.onnx" in text
+
+
+def test_links_and_pictures_lead_to_the_address_once_there_is_one():
+    text = make_index_readme("![a](docs/a.png) [b](docs/b.md) [c](https://c.example/)", "https://d.example/")
+    expected = "![a](https://d.example/docs/a.png) [b](https://d.example/docs/b.md) [c](https://c.example/)"
+    assert text == expected
