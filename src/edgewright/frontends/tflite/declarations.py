@@ -33,8 +33,6 @@ ARITIES: Mapping[str, Arity] = {
         (
             *(
                 "ABS",
-                "ARG_MAX",
-                "ARG_MIN",
                 "AVERAGE_POOL_2D",
                 "CAST",
                 "CEIL",
@@ -63,7 +61,17 @@ ARITIES: Mapping[str, Arity] = {
     ),
     **dict.fromkeys(
         (
-            *("ADD", "BATCH_MATMUL", "BITWISE_XOR", "BROADCAST_ARGS", "BROADCAST_TO", "CUMSUM", "DIV"),
+            *(
+                "ADD",
+                "ARG_MAX",
+                "ARG_MIN",
+                "BATCH_MATMUL",
+                "BITWISE_XOR",
+                "BROADCAST_ARGS",
+                "BROADCAST_TO",
+                "CUMSUM",
+                "DIV",
+            ),
             *("EMBEDDING_LOOKUP", "EQUAL", "EXPAND_DIMS", "FILL", "FLOOR_DIV", "FLOOR_MOD", "GATHER"),
             *("GATHER_ND", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "LOGICAL_AND", "LOGICAL_OR"),
             *("MAXIMUM", "MEAN", "MINIMUM", "MIRROR_PAD", "MUL", "NOT_EQUAL", "PAD", "POW", "PRELU"),

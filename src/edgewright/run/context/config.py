@@ -1,5 +1,6 @@
 """Reads backend configuration files, and turns them and a named target into backend options."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from edgewright.backends.qnn.options import GraphOptions, HtpOptions, Priority, 
 from edgewright.config.backend_config import BackendConfig, GraphSettings, read_settings
 from edgewright.core.errors import BadInput, LimitExceeded, UsageError, Where, shown
 from edgewright.core.files import read_limited
-from edgewright.core.json_text import parse_json
 from edgewright.targets.soc import Soc, find_htp_soc, find_soc, find_soc_by_number
 
 DEFAULT_TARGET = "SM8650"
@@ -98,7 +98,7 @@ def read_json(path: Path) -> Any:
     where = Where(file=str(path))
     try:
         content = without_comments(read_limited(path, _LARGEST_FILE))
-        return parse_json(content, without_duplicates)
+        return json.loads(content, object_pairs_hook=without_duplicates)
     except RecursionError:
         raise LimitExceeded("the JSON is nested too deeply", where) from None
     except ValueError as problem:
