@@ -25,12 +25,12 @@ from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
 from edgewright.backends.executor import CpuExecutor
 from edgewright.core.errors import EdgewrightError
-from edgewright.evaluate.evaluator import ValueRanges
 from edgewright.evaluate.input_energies import InputEnergies
 from edgewright.evaluate.loss import choose_worst, measure_loss
 from edgewright.evaluate.metrics import MEASURES
 from edgewright.evaluate.metrics.measure import Answer
-from edgewright.evaluate.output_kinds import find_value_width, label_parts
+from edgewright.evaluate.output_kinds import find_value_width
+from edgewright.evaluate.output_parts import ValueRanges, find_parts
 from edgewright.evaluate.records import Loss
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
@@ -204,7 +204,8 @@ def _run(graph: Graph, made: Graph, samples: list[Feed]) -> dict[str, Array]:
     """What one precision adds to the metric, sample by sample."""
     reference, other = Model.of(graph), Model.of(made)
     outputs = [name for name in graph.outputs if graph.types[name].dtype.numpy.kind == "f"]
-    parts = {name: label_parts(graph, name) for name in outputs}
+    few = [reference.run(sample) for sample in samples[:16]]
+    parts = {name: find_parts(graph, name, [np.asarray(each[name]) for each in few]) for name in outputs}
     rows: dict[str, list[Any]] = {"energies": []}
     end = time.monotonic() + MOST_SECONDS
     for sample in samples:

@@ -54,7 +54,7 @@ from edgewright.build.measured_advice import (
 )
 from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.plan import SampleCounts
-from edgewright.build.preflight import PreflightResult, as_finding, run_preflight, sort_problems
+from edgewright.build.preflight import SCALE, PreflightResult, as_finding, run_preflight, sort_problems
 from edgewright.build.records import RECORD, REPORT, BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
 from edgewright.build.settle import Settler
@@ -79,11 +79,11 @@ from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
 from edgewright.core.folder_lock import FolderHeld, hold_folder, is_folder_held
 from edgewright.core.plain import to_json
+from edgewright.data.copies import leave_out_copies
 from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
-from edgewright.evaluate.choose_metric import RIGHT
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.records import Loss
-from edgewright.evaluate.verdict import describe_poor_float_model, judge_loss
+from edgewright.evaluate.verdict import judge_loss
 from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.model.stored_graphs import load_stored_graph, store_graph
@@ -130,6 +130,8 @@ class _Build:
         self._request, self._render = request, render
         self._budget = TimeBudget(request.time_limit, has_emulator=find_provider("htp") == NATIVE)
         self._checked: PreflightResult | None = None
+        # The samples, none of which is a copy of another.
+        self._unique: BuildSamples | None = None
         # What the compiler said where it took no candidate.
         self._refusal: EdgewrightError | None = None
         if not (request.is_resumed and has_state(request.output)):
@@ -211,10 +213,12 @@ class _Build:
         return RunCounter(self._source, SampleCounts.of(self._samples).total)
 
     def _read_samples(self, graph: Graph, states: Sequence[RecurrentState]) -> BuildSamples:
-        samples = None if self._checked is None else self._checked.samples
-        if samples is None:
-            samples = read_samples(drop_state_inputs(graph, states), self._request.data)
-        return add_states(samples, graph, states)
+        if self._unique is None:
+            samples = None if self._checked is None else self._checked.samples
+            if samples is None:
+                samples = read_samples(drop_state_inputs(graph, states), self._request.data)
+            self._unique = leave_out_copies(samples)
+        return add_states(self._unique, graph, states)
 
     @cached_property
     def _chooser(self) -> Evaluator:
@@ -408,7 +412,7 @@ class _Build:
         limit = request.max_drop
         chosen, poor = find_chosen(results), self._warn_of_float_model(evaluation)
         tensors = compiled.contract or describe_written_io(source, graph, None)
-        doubts = (*self._list_doubts(evaluation), *(finding.what for finding in poor))
+        doubts = (*self._list_doubts(preflight, evaluation), *(finding.what for finding in poor))
         judged = judge_loss(evaluation.loss, limit, evaluation.apart, doubts)
         metric, accuracy, verdict = rename_outputs(tensors, known.metric, evaluation.accuracy, judged)
         preflight = replace(
@@ -472,21 +476,17 @@ class _Build:
         refused = [as_finding(each) for each in getattr(self._refusal, "errors", [self._refusal]) if each]
         return [*refused, *(finding for finding in preflight.findings if finding.grade == "warning")]
 
-    def _list_doubts(self, evaluation: EvaluationResult) -> tuple[str, ...]:
+    def _list_doubts(self, preflight: Preflight, evaluation: EvaluationResult) -> tuple[str, ...]:
         """Why a loss proves nothing, whatever it is."""
         random = ("random numbers in place of samples prove nothing",) if self._samples.is_random else ()
-        return (*random, *evaluation.doubts)
+        scales = [finding.what for finding in preflight.findings if finding.kind == SCALE]
+        return (*random, *scales, *evaluation.doubts)
 
-    def _warn_of_float_model(self, evaluation: EvaluationResult) -> list[Finding]:
+    @staticmethod
+    def _warn_of_float_model(evaluation: EvaluationResult) -> list[Finding]:
         """A float model that is mostly wrong: the most frequent mistake is in its samples."""
-        metric, types = self._known.metric, self._source.types
-        texts = [
-            describe_poor_float_model(item.score, item.samples, math.prod(types[item.output].static_shape()))
-            for item in evaluation.accuracy[: len(self._source.outputs)]
-            if item.score is not None and metric.find_name(item.output) == RIGHT
-        ]
-        what = "; ".join(text for text in texts if text)
-        do = "check --mean, --std, --layout and --color, or the arrays, and that labels count from 0"
+        what = "; ".join(evaluation.poor)
+        do = "check --metric, --mean, --std, --layout and --color, the arrays, and that labels count from 0"
         return [Finding("warning", "float-model", what, do=do)] if what else []
 
     def _report(self, record: BuildRecord, graph: Graph) -> None:

@@ -2,18 +2,19 @@
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from edgewright.analyse.architecture.check import check_architecture
 from edgewright.analyse.architecture.summary import list_findings as list_architecture_findings
 from edgewright.analyse.records import Finding
 from edgewright.build.candidate_builder import has_quantization_pairs, is_fixed_point
-from edgewright.build.candidates import AS_GIVEN, list_candidates
+from edgewright.build.candidates import AS_GIVEN, HALF, list_candidates
 from edgewright.build.estimates import estimate_weight_sizes
 from edgewright.build.ledger import hash_model
 from edgewright.build.model_checks import check_htp_support
 from edgewright.build.open_model import OpenedModel
-from edgewright.build.plan import BuildPlan, SampleCounts, predict_candidates
+from edgewright.build.plan import BuildPlan, SampleCounts, TriedDrops, predict_candidates
 from edgewright.build.rates import Rates, try_model
 from edgewright.build.records import Source
 from edgewright.build.request import BuildRequest
@@ -24,15 +25,20 @@ from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, LabelledSamples
 from edgewright.evaluate.choose_metric import choose_metric, drop_labels
 from edgewright.evaluate.evaluator import Evaluator
+from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.records import Metric
+from edgewright.evaluate.statistics import compute_paired_interval
 from edgewright.frontends.conversion import ConversionRequest, Rewrites, convert_graph
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.model.shared_files import list_model_files
 from edgewright.ops.cost import node_macs
 from edgewright.ops.recurrent import Recurrent
+from edgewright.passes.htp.unroll_recurrent import with_steps
 from edgewright.passes.pipeline import FOR_HTP, UNROLL, run_passes
 from edgewright.quantize.portable import list_portable_encodings
+from edgewright.quantize.quantizer import quantize_graph
+from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.run_counter import RunCounter
 from edgewright.quantize.tensor_encodings import EncodingSet, list_encodings
 from edgewright.run.context.compile import find_provider
@@ -150,11 +156,33 @@ def plan_build(request: BuildRequest, graph: Graph, samples: BuildSamples) -> Bu
     trial = try_model(graph, list(few.selection), chip if is_emulated else None)
     names = (AS_GIVEN,) if is_quantized else list_candidates(request.precision, chip.arch)
     if trial.quantized is not None and not is_quantized:
-        drop = make_chooser(graph, few, metric).evaluate(trial.quantized).drop
-        names = predict_candidates(names, is_plain_enough=drop <= request.limit)
+        names = _predict_candidates(request, graph, samples, metric, trial.quantized, names)
     search_seconds = TimeBudget(request.time_limit, has_emulator=is_emulated).search_seconds
     counts = SampleCounts.of(samples).reduce_to_fit(trial.rates, search_seconds)
     return BuildPlan(metric, is_quantized, trial.rates, counts, names, trial.refusal, trial.is_half_taken)
+
+
+def _predict_candidates(
+    request: BuildRequest,
+    graph: Graph,
+    samples: BuildSamples,
+    metric: Metric,
+    plain: Graph,
+    names: tuple[str, ...],
+) -> tuple[str, ...]:
+    """The candidates that will be built if plain 8 bits and half precision do what they do on few samples."""
+    chooser = make_chooser(graph, samples.choosing.select(TRIED_SAMPLES), metric)
+    drop = chooser.evaluate(plain).drop
+    half: float | None = None
+    if drop > request.limit and HALF in names:
+        made = quantize_graph(graph, QuantizationRequest(float_bw=16)).graph
+        with suppress(EdgewrightError):
+            half = chooser.evaluate(with_steps(made, made.outputs)).drop
+    # Of answers that are all the same, so many samples prove no more.
+    unproven = 100 * compute_paired_interval(0, 0, len(samples.judging.selection))[1]
+    is_share = all(find_measure(metric.find_name(name)).is_share for name in metric.outputs)
+    drops = TriedDrops(drop, half, least=unproven if is_share else 0.0)
+    return predict_candidates(names, drops, request.limit)
 
 
 def make_chooser(

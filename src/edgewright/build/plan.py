@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from edgewright.build.candidates import ALGORITHMS, HALF, MIXED, PLAIN, WIDE
+from edgewright.build.candidates import ALGORITHMS, HALF, MIXED, MIXED_BASE, PLAIN, WIDE
 from edgewright.build.rates import Rates, count_workers
 from edgewright.build.time_budget import EMULATOR_PART
 from edgewright.core.errors import EdgewrightError
@@ -23,6 +23,8 @@ ALGORITHM_PASSES = 50.0
 GRAPHS = {PLAIN: 1, WIDE: 10, HALF: 1, MIXED: 14}
 ALGORITHM_GRAPHS = 40
 MIXED_EVALUATIONS = 12
+# Algorithms rarely mend what is lost beyond so many times the limit.
+BEYOND_ALGORITHMS = 2.0
 # Emulators on all cores are slower than one alone; what is wider than 8 bits is slower still.
 CONTENTION, WIDER = 1.4, 2.0
 
@@ -117,9 +119,25 @@ class BuildPlan:
         return min(2 * self.rates.loading + factor * running, share)
 
 
-def predict_candidates(names: tuple[str, ...], *, is_plain_enough: bool) -> tuple[str, ...]:
-    """The candidates that will be built, if plain 8 bits do what they do on a few samples."""
+@dataclass(frozen=True)
+class TriedDrops:
+    """Points that are lost on a few samples: by plain 8 bits, and by half precision where that was tried."""
+
+    plain: float
+    half: float | None = None
+    # What the samples that judge cannot tell from nothing.
+    least: float = 0.0
+
+
+def predict_candidates(names: tuple[str, ...], drops: TriedDrops, limit: float) -> tuple[str, ...]:
+    """The candidates that will be built, if they do what they do on a few samples."""
     if PLAIN not in names or MIXED not in names:
         return names
-    rest = {MIXED} if is_plain_enough else {HALF, WIDE, f"{PLAIN}{ALGORITHMS}"}
+    if drops.plain <= limit:
+        # Fewer bits are tried where it can be proven that the limit is kept.
+        rest = {MIXED} if drops.least <= limit else set()
+    elif drops.half is not None and drops.half > limit:
+        rest = {HALF, WIDE}
+    else:
+        rest = {HALF, WIDE, MIXED_BASE, *({MIXED} if drops.plain > BEYOND_ALGORITHMS * limit else ())}
     return tuple(name for name in names if name == PLAIN or name in rest)

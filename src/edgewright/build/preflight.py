@@ -40,6 +40,8 @@ from edgewright.targets.soc import FIRST_WITH_HALF, Soc, find_htp_soc
 
 log = logging.getLogger(__name__)
 
+# Samples that are not as in training.
+SCALE = "scale"
 # Samples whose scale is looked at.
 SCALE_SAMPLES = 8
 # Pixels that were normalised reach no farther.
@@ -158,7 +160,7 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
     inputs = result.opened.inputs
     if inputs is None or any(not inputs.types[name].is_static for name in inputs.inputs):
         # The model, or its open shapes, must be fixed first; that the files exist is checked all the same.
-        _check_paths(request)
+        _check_paths(request, result)
         return
     samples = read_samples(inputs, request.data)
     firsts = [next(iter(part.select(1))) for part in (samples.calibration, samples.judging.selection)]
@@ -177,7 +179,7 @@ def _check_scale(graph: Graph, samples: BuildSamples) -> list[Finding]:
     """Samples that the first layers show to be scaled otherwise than in training."""
     few = samples.calibration.select(SCALE_SAMPLES)
     do = "prepare samples as in training: --scale, --mean and --std do so for images and arrays"
-    return [Finding("warning", "scale", what, do=do) for what in find_wrong_scale(graph, few)]
+    return [Finding("warning", SCALE, what, do=do) for what in find_wrong_scale(graph, few)]
 
 
 def _describe_pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:
@@ -197,10 +199,11 @@ def _has_pixels(array: Array) -> bool:
     return is_whole and array.min(initial=0) >= 0 and bool(array.max(initial=0) > LARGEST_NORMALISED)
 
 
-def _check_paths(request: BuildRequest) -> None:
+def _check_paths(request: BuildRequest, result: PreflightResult) -> None:
     for path in (request.data.data, request.data.eval_data, request.data.labels):
         if isinstance(path, str | Path) and not Path(path).is_dir():
-            measure_file(path)
+            with _CollectProblems(result):
+                measure_file(path)
 
 
 def _check_model(request: BuildRequest, result: PreflightResult) -> None:

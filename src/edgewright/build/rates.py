@@ -15,6 +15,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import spell_io_names
 from edgewright.model.model import Model
+from edgewright.model.narrow import fall_to_half
 from edgewright.passes.htp.unroll_recurrent import with_steps
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
@@ -30,6 +31,7 @@ USUAL_SIMULATION, USUAL_EMULATION = 4.0, 40.0
 # Runs that compare layers; what files and the report take, and in compilations what compiling and wrapping
 # take with all files.
 COMPARED, WRITING_SECONDS, COMPILATIONS = 12, 1.0, 2.5
+LAYERS_COMPILED, LAYERS_EMULATED = 1.5, 6
 # Emulators that run at a time, one a core; each holds a copy of the model.
 MOST_WORKERS = 4
 
@@ -52,7 +54,8 @@ class Rates:
     def estimate_finish(self, judging: int) -> float:
         """What comes after the search but the emulator: files, the verdict, layers and the report."""
         comparing = COMPARED * (self.floating + self.simulated) + 4 * self.preparing_simulation
-        comparing += 3 * self.emulated
+        # Layers are compared on the emulator, too: compiled with all of their results, which it gives back.
+        comparing += LAYERS_COMPILED * self.compiling + self.loading + LAYERS_EMULATED * self.emulated
         judged = judging * (self.floating + self.simulated)
         return judged + comparing + COMPILATIONS * self.compiling + WRITING_SECONDS
 
@@ -76,7 +79,9 @@ def try_model(graph: Graph, samples: Sequence[Mapping[str, Array]], chip: Soc | 
     if floating > SLOW_SECONDS:
         return Trial(usual)
     try:
-        made = quantize_graph(graph, QuantizationRequest(), list(samples), CpuExecutor()).graph
+        plain = quantize_graph(graph, QuantizationRequest(), list(samples), CpuExecutor())
+        # As candidates are made: a recurrent layer alone cannot be in fixed point.
+        made = fall_to_half(plain, graph).graph
         quantized = with_steps(made, made.outputs)
         preparing, simulated = _time_model(Model.of(quantized), samples, "htp-sim")
     except EdgewrightError:

@@ -56,6 +56,8 @@ class EvaluationResult:
     # Why the loss proves nothing.
     doubts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    # Why the float model itself is not what it should be.
+    poor: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,16 +89,17 @@ def evaluate_candidate(
     figures = [*evaluator.list_accuracy(evaluator.reference), *evaluator.list_accuracy(simulated)]
     loss = evaluator.measure_loss(simulated, looks=looks)
     notes = [note for note in [evaluator.describe_unseen_kinds()] if note]
+    poor, doubts = evaluator.list_poor_scores(), evaluator.list_doubts(simulated)
     if backend != NATIVE:
         notes.append("the genuine emulator did not run: figures and verdict are the simulation's")
-        return EvaluationResult(tuple(figures), loss, notes=tuple(notes))
+        return EvaluationResult(tuple(figures), loss, doubts=doubts, notes=tuple(notes), poor=poor)
     try:
         with budget.count_emulator():
             emulated = _run_emulator(evaluator, graph, folder, budget.judging_seconds)
     except EdgewrightError as problem:
         # The files are complete: an emulator that cannot run them is reported, and no reason to lose them.
         doubt = f"the emulator did not run what was compiled: {problem.what}"
-        return EvaluationResult(tuple(figures), loss, doubts=(doubt,), notes=tuple(notes))
+        return EvaluationResult(tuple(figures), loss, doubts=(doubt, *doubts), notes=tuple(notes), poor=poor)
     figures += evaluator.list_accuracy(emulated)
     same = simulated.select(emulated.numbers)
     if emulated.samples < simulated.samples:
@@ -109,7 +112,9 @@ def evaluate_candidate(
         evaluator.measure_loss(emulated, looks=looks),
         evaluator.measure_loss(emulated, than=same),
         emulated.numbers,
-        notes=tuple(notes),
+        evaluator.list_doubts(emulated),
+        tuple(notes),
+        poor,
     )
 
 

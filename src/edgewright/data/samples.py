@@ -24,6 +24,8 @@ from edgewright.ir.types import TensorType
 from edgewright.quantize.executor import Samples
 
 RANDOM_SAMPLES = 32
+# Of what is drawn: the same in every run.
+SEED = 0
 RANDOM_WARNING = (
     "RANDOM DATA: ranges and figures below come from random numbers and say NOTHING about accuracy; "
     "build again with --data before anything is shipped"
@@ -186,21 +188,30 @@ class _Parts:
 
 
 def _split_samples(count: int, most: int, *, has_judges: bool) -> _Parts:
-    """Every k-th sample calibrates, a third at most; of the others one in three chooses, the rest judges.
+    """One of k samples calibrates, a third at most; of the others one in three chooses, the rest judges.
 
-    Where others judge, the rest chooses. Of two samples one calibrates; a single one does everything.
+    Where others judge, the rest chooses. Of two samples one calibrates; a single one does everything. Which
+    one of neighbours it is, is drawn: data often come in turns, of classes or cameras, and a fixed step would
+    give a part only some of them.
     """
     if count == 1:
         return _Parts([0], [0], [0])
     step = max(2 if count == 2 or not has_judges else 3, -(-count // most))
-    others = [number for number in range(count) if number % step]
+    generator = np.random.default_rng(SEED)
+    calibrating, others = _draw_from_each(range(count), step, generator)
     if not has_judges or len(others) == 1:
-        return _Parts(list(range(0, count, step)), others, others)
-    return _Parts(
-        list(range(0, count, step)),
-        [number for place, number in enumerate(others) if place % 3 == 0],
-        [number for place, number in enumerate(others) if place % 3],
-    )
+        return _Parts(calibrating, others, others)
+    return _Parts(calibrating, *_draw_from_each(others, 3, generator))
+
+
+def _draw_from_each(
+    numbers: Sequence[int], size: int, generator: np.random.Generator
+) -> tuple[list[int], list[int]]:
+    """One of each group of neighbours, and the others."""
+    groups = [numbers[start : start + size] for start in range(0, len(numbers), size)]
+    drawn = [group[int(generator.integers(len(group)))] for group in groups]
+    chosen = frozenset(drawn)
+    return drawn, [number for number in numbers if number not in chosen]
 
 
 def _describe_split(

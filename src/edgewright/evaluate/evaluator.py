@@ -3,23 +3,31 @@
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.data.samples import LabelledSamples, SampleSelection
+from edgewright.evaluate.doubts import (
+    OutputFacts,
+    describe_answers,
+    describe_broken_results,
+    is_computed_from_inputs,
+    is_finite,
+)
 from edgewright.evaluate.input_energies import InputEnergies
 from edgewright.evaluate.loss import choose_worst, measure_loss, measure_score
 from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.measure import ANY, Answer, Measure
-from edgewright.evaluate.metrics.values import SignalToNoise, subtract_safely
-from edgewright.evaluate.output_kinds import find_class_axis, find_value_width, label_parts
+from edgewright.evaluate.metrics.values import subtract_safely
+from edgewright.evaluate.output_kinds import find_class_axis, find_value_width
+from edgewright.evaluate.output_parts import ONE_PART, OutputParts, ValueRanges, find_parts
 from edgewright.evaluate.records import Accuracy, Loss, Metric
 from edgewright.evaluate.runners import EvaluatedSample, Run, run_in_turn
+from edgewright.evaluate.verdict import describe_low_score, describe_poor_float_model
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.ops.cost import node_macs
@@ -33,6 +41,8 @@ MOST_DB = 120.0
 QUICK_MACS, FEWEST_SAMPLES = 6e10, 50
 # One of so many samples may show that a graph is hopeless; fewer than that many show nothing.
 HOPELESS_PART, FEWEST_TO_GIVE_UP = 4, 16
+# Samples whose values tell parts of an output apart.
+SAMPLES_OF_PARTS = 16
 
 
 @dataclass(frozen=True)
@@ -40,10 +50,14 @@ class SampleScore:
     """What one output of one sample tells; sums, no arrays."""
 
     # Noise and signal, and the largest difference.
-    power: tuple[float, ...]
+    power: tuple[float, float]
     largest: float
     # What the metric adds up; empty where it does not look at this output.
     sums: tuple[float, ...] = ()
+    # Good answers by class, where the metric counts answers.
+    classes: Mapping[int, float] = field(default_factory=dict)
+    # Whether all values are numbers, where the float model's are.
+    is_finite: bool = True
 
 
 @dataclass(frozen=True)
@@ -84,6 +98,16 @@ class Measurement:
         return Measurement(self.backend, outputs, (*self.numbers, *other.numbers)).select(order)
 
 
+@dataclass(frozen=True)
+class _FloatResults:
+    """The float model's own answers, ranges and facts of outputs, energies of inputs."""
+
+    measured: Measurement
+    spans: dict[str, Array]
+    facts: dict[str, OutputFacts]
+    energies: InputEnergies
+
+
 class Evaluator:
     """Evaluates graphs on samples against the float model, by one metric."""
 
@@ -94,7 +118,6 @@ class Evaluator:
         self._counter = counter or RunCounter(graph, len(samples.selection))
         self._measures = {name: find_measure(metric.find_name(name)) for name in metric.outputs}
         self._axes = {name: find_class_axis(graph, name) for name in graph.outputs}
-        self._parts = {name: label_parts(graph, name) for name in graph.outputs}
         self._float = Model.of(graph)
         self._kept: dict[int, dict[str, Array]] = {}
         self._bytes = 0
@@ -166,7 +189,7 @@ class Evaluator:
         """All outputs of a sample."""
         results = {name: np.asarray(array) for name, array in outputs.items()}
         nothing = np.zeros(0)
-        known = (sample.label, -1, None, sample.inputs, sample.references, results)
+        known = (sample.label, -1, ONE_PART, sample.inputs, sample.references, results)
         answer = Answer(nothing, nothing, *known)
         return {name: self._score(name, answer) for name in self._graph.outputs}
 
@@ -191,7 +214,7 @@ class Evaluator:
                     [item.sums for item in first.outputs[name]],
                     [item.sums for item in measured.outputs[name]],
                     self._spans[name],
-                    self._float_results[2].scatter,
+                    self._float_results.energies.scatter,
                     looks,
                 ),
                 output=name,
@@ -205,7 +228,39 @@ class Evaluator:
         """Why kinds of samples may be missing where values are judged; empty where nothing says so."""
         if all(measure.is_share for measure in self._measures.values()):
             return ""
-        return self._float_results[2].describe_orders()
+        return self._float_results.energies.describe_orders()
+
+    def list_doubts(self, measured: Measurement) -> tuple[str, ...]:
+        """Why what is lost proves nothing, whatever it is."""
+        first = self.reference.select(measured.numbers)
+        doubts: list[str] = []
+        for name, items in measured.outputs.items():
+            if name in self.metric.outputs:
+                is_computed = is_computed_from_inputs(self._graph, name)
+                doubts += self._facts[name].describe(name, is_computed=is_computed)
+                poor = self._measures[name].describe_float_model([item.sums for item in first.outputs[name]])
+                doubts += [poor] if poor else []
+                before = [item.classes for item in first.outputs[name]]
+                doubts += describe_answers(name, before, [item.classes for item in items])
+            doubts += describe_broken_results(name, measured.backend, [item.is_finite for item in items])
+        return tuple(doubts)
+
+    def list_poor_scores(self) -> tuple[str, ...]:
+        """Why the float model itself is not what it should be, before anything was quantized."""
+        texts: list[str] = []
+        for item in self.list_accuracy(self.reference):
+            measure = self._measures.get(item.output)
+            if measure is None or item.score is None:
+                continue
+            has_labels = self._can_take_label(measure)
+            if measure.is_share and has_labels:
+                classes = math.prod(self._graph.types[item.output].static_shape())
+                known = (item.score, item.samples, classes, measure.tolerated)
+                texts.append(describe_poor_float_model(*known))
+            else:
+                lowest = measure.lowest_usual
+                texts.append(describe_low_score(measure.name, item, lowest, has_labels=has_labels))
+        return tuple(text for text in texts if text)
 
     def list_accuracy(self, measured: Measurement) -> tuple[Accuracy, ...]:
         """One record for each output."""
@@ -234,9 +289,13 @@ class Evaluator:
             axis=self._axes[name],
             parts=self._parts[name],
         )
-        _, gap = subtract_safely(answer)
-        sums = () if measure is None else measure.add_up(answer)
-        return SampleScore(SignalToNoise().add_up(answer), float(np.abs(gap).max(initial=0.0)), sums)
+        first, gap = subtract_safely(answer.reference, answer.result)
+        power = float(np.vdot(gap, gap)), float(np.vdot(first, first))
+        largest = float(np.abs(gap).max(initial=0.0))
+        is_whole = is_finite(answer.result) or not is_finite(answer.reference)
+        if measure is None:
+            return SampleScore(power, largest, is_finite=is_whole)
+        return SampleScore(power, largest, measure.add_up(answer), measure.count_good(answer), is_whole)
 
     def _can_take_label(self, measure: Measure) -> bool:
         """Labels that were found beside the samples may be of another kind than the metric takes."""
@@ -246,24 +305,39 @@ class Evaluator:
     @property
     def reference(self) -> Measurement:
         """The float model itself."""
-        return self._float_results[0]
+        return self._float_results.measured
 
     @property
     def _spans(self) -> dict[str, Array]:
-        return self._float_results[1]
+        return self._float_results.spans
+
+    @property
+    def _facts(self) -> dict[str, OutputFacts]:
+        return self._float_results.facts
 
     @cached_property
-    def _float_results(self) -> tuple[Measurement, dict[str, Array], InputEnergies]:
-        """The float model's own answers, ranges of outputs and energies of inputs; made when first needed."""
+    def _parts(self) -> dict[str, OutputParts]:
+        """Values of each output that are judged by ranges of their own."""
+        few = list(self._iterate_samples(self._samples.selection.select(SAMPLES_OF_PARTS)))
+        return {
+            name: find_parts(self._graph, name, [sample.references[name] for sample in few])
+            for name in self._graph.outputs
+        }
+
+    @cached_property
+    def _float_results(self) -> "_FloatResults":
+        """The float model's own answers and what they are like; made when first needed."""
         selection = self._samples.selection
         scores: dict[str, list[SampleScore]] = {name: [] for name in self._graph.outputs}
         ranges = {name: ValueRanges(self._parts[name]) for name in scores}
+        facts = {name: OutputFacts() for name in scores}
         energies = InputEnergies()
         with announce_progress("running the float model", total=len(selection)) as step:
             for sample in self._iterate_samples(selection):
                 energies.add(sample.inputs)
                 for name, array in sample.references.items():
                     ranges[name].widen(array)
+                    facts[name].add(array)
                 for name, score in self._score_outputs(sample, sample.references).items():
                     scores[name].append(score)
                 step()
@@ -271,7 +345,7 @@ class Evaluator:
             name: np.maximum(each.widths, find_value_width(self._graph, name))
             for name, each in ranges.items()
         }
-        return Measurement("float", scores, selection.numbers), spans, energies
+        return _FloatResults(Measurement("float", scores, selection.numbers), spans, facts, energies)
 
     def _iterate_samples(self, chosen: SampleSelection) -> Iterator[EvaluatedSample]:
         for number, sample in zip(chosen.numbers, chosen, strict=True):
@@ -296,27 +370,3 @@ def compute_sqnr_db(items: Sequence[SampleScore]) -> float:
     if not noise:
         return math.inf
     return 10 * math.log10(signal / noise) if signal else -math.inf
-
-
-class ValueRanges:
-    """The range of an output's values, of each of its parts."""
-
-    def __init__(self, parts: Array | None) -> None:
-        count = 1 if parts is None else int(parts.max()) + 1
-        self._masks: list[Any] = [...] if parts is None else [parts == number for number in range(count)]
-        self.low, self.high = np.full(count, np.inf), np.full(count, -np.inf)
-
-    def widen(self, array: Array) -> None:
-        """Takes in one more array; what is not finite is left out."""
-        for place, mask in enumerate(self._masks):
-            values = array[mask]
-            finite = values[np.isfinite(values)] if values.dtype.kind == "f" else values
-            if finite.size:
-                self.low[place] = min(self.low[place], float(finite.min()))
-                self.high[place] = max(self.high[place], float(finite.max()))
-
-    @property
-    def widths(self) -> Array:
-        """How far each reaches; 0 where there was nothing."""
-        is_known = np.isfinite(self.low)
-        return np.where(is_known, self.high, 0.0) - np.where(is_known, self.low, 0.0)

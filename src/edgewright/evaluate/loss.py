@@ -131,7 +131,7 @@ def estimate_high(loss: Loss, samples: int) -> float:
 
 def count_needed_samples(loss: Loss, limit: float) -> int | None:
     """How many samples would prove the limit if they went on like these; None where none would."""
-    if loss.points >= limit or not loss.samples:
+    if loss.points >= limit or loss.samples < FEWEST:
         return None
     if not loss.prospects:
         reach = (loss.high - loss.points) / (limit - loss.points)

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from edgewright.evaluate.loss import count_needed_samples
-from edgewright.evaluate.records import Loss
+from edgewright.core.errors import shown
+from edgewright.evaluate.loss import FEWEST, count_needed_samples
+from edgewright.evaluate.records import Accuracy, Loss
 from edgewright.evaluate.statistics import compute_wilson_interval
 
 MET, NOT_PROVEN, MISSED, NO_LIMIT = "met", "not proven", "missed", "no limit"
@@ -11,6 +12,8 @@ MET, NOT_PROVEN, MISSED, NO_LIMIT = "met", "not proven", "missed", "no limit"
 WORTH_TELLING = 0.25
 # Trained models that are right less often than this mostly have samples that are not as in training.
 LOWEST_USUAL = 0.5
+# What the float model scores by its own answers, in percent, where a metric reads them as they are meant.
+LEAST_OF_ITSELF = 99.0
 
 
 @dataclass(frozen=True)
@@ -29,12 +32,15 @@ class Verdict:
         return None if self.word == NO_LIMIT else self.word == MET
 
 
-def describe_poor_float_model(score: float, samples: int, classes: int) -> str:
-    """What is wrong before anything was quantized, by right answers in percent; empty where nothing is."""
+def describe_poor_float_model(score: float, samples: int, classes: int, tolerated: int = 1) -> str:
+    """What is wrong before anything was quantized, by right answers in percent; empty where nothing is.
+
+    ``tolerated``: how many classes are answered, one of which must be right.
+    """
     if not samples:
         return ""
     low, high = compute_wilson_interval(score / 100 * samples, samples)
-    chance = 1 / max(classes, 1)
+    chance = min(1.0, tolerated / max(classes, 1))
     if high >= LOWEST_USUAL and low > min(2 * chance, (1 + chance) / 2):
         return ""
     text = f"right on only {score:.0f} % of {samples} samples"
@@ -42,6 +48,24 @@ def describe_poor_float_model(score: float, samples: int, classes: int) -> str:
         f"the float model itself is {text} ({100 * chance:.1f} % would be chance): "
         "what is lost says little before samples and labels fit the model"
     )
+
+
+def describe_low_score(metric: str, accuracy: Accuracy, lowest: float, *, has_labels: bool) -> str:
+    """What is wrong with a float model's own score of another metric; empty where nothing is."""
+    score = accuracy.score
+    if score is None or not accuracy.samples:
+        return ""
+    if not has_labels and score < LEAST_OF_ITSELF:
+        return (
+            f"by {metric} the float model's output '{shown(accuracy.output)}' agrees with itself in only "
+            f"{score:.1f} %: the metric does not read it as it is meant"
+        )
+    if has_labels and (accuracy.high is None or accuracy.high < lowest):
+        return (
+            f"the float model itself reaches only {score:.1f} % of {metric} on {accuracy.samples} samples, "
+            f"{lowest:g} % or more are usual: losses say little before samples and labels fit the model"
+        )
+    return ""
 
 
 def judge_loss(
@@ -76,6 +100,10 @@ def _describe_miss(loss: Loss, limit: float) -> str:
 
 
 def _describe_doubt(loss: Loss, limit: float, needed: int | None) -> str:
+    if loss.samples < FEWEST:
+        count = "one sample" if loss.samples == 1 else f"{loss.samples} samples"
+        more = f"at least {FEWEST - loss.samples} more of its kind are needed to tell"
+        return f"{loss.points:.2f} points are lost on {count}, and so few show nothing of others: {more}"
     lost = f"{loss.points:.2f} points are lost on {loss.samples} samples, with others up to {loss.high:.2f}"
     if needed is None:
         return f"{lost}: too near to the limit of {limit:g} to be proven"

@@ -79,7 +79,9 @@ def _make_type(tensor_type: TensorType, placed: Placed) -> TensorType:
 
 def _encode_array(array: Array, placed: Placed) -> Array:
     if placed.encoding is None:
-        return array.astype(placed.dtype.numpy, copy=False)
+        # What half precision cannot hold is infinite in it.
+        with np.errstate(over="ignore"):
+            return array.astype(placed.dtype.numpy, copy=False)
     if np.isinf(array).any() or float(array.min(initial=0.0)) < MASKED:
         # A mask of minus infinity, or nearly so: the lowest step stands for it.
         low, high = compute_covered_range(placed.encoding, placed.dtype)

@@ -1,10 +1,12 @@
 """Progress as tools show it: a bar on a terminal, occasional lines elsewhere, nothing for short work."""
 
+import html
+import importlib
 import math
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -29,7 +31,7 @@ def draw_in_notebook() -> Iterator[None]:
     if has_listener() or "ipykernel" not in sys.modules:
         yield
         return
-    with listen_to_progress(Bars()):
+    with listen_to_progress(NotebookLine(_open_display())):
         yield
 
 
@@ -73,6 +75,77 @@ class PlainLines:
         rests = [each.seconds_left for each in (*self._works, work)]
         seconds = next((rest for rest in rests if rest is not None), 0.0)
         return f", {seconds:.0f} s left" if seconds >= 1 else ""
+
+
+class NotebookLine:
+    """One line below a cell that changes in place, and is empty when all work has ended.
+
+    Args:
+        show: puts HTML in the place of what it put there before.
+        short: seconds of work that is not worth a line.
+        every: seconds between two changes of it.
+    """
+
+    def __init__(self, show: Callable[[str], None], short: float = SHORT, every: float = 0.5) -> None:
+        self._show, self._short, self._every = show, short, every
+        self._last = -math.inf
+        self._is_shown = False
+        # What is under way, the outermost first.
+        self._works: list[Work] = []
+
+    def start_work(self, work: Work) -> None:
+        """The line says what begins, once the outermost work has proved long."""
+        self._works.append(work)
+        self._change()
+
+    def advance_work(self, work: Work) -> None:
+        """The line says how far it is."""
+        del work
+        self._change()
+
+    def end_work(self, work: Work) -> None:
+        """Nothing is left of it in the end."""
+        self._works = [each for each in self._works if each is not work]
+        if self._works:
+            self._change()
+        elif self._is_shown:
+            self._show("")
+            self._is_shown = False
+
+    def _change(self) -> None:
+        now = time.monotonic()
+        if self._works[0].seconds < self._short or now - self._last < self._every:
+            return
+        self._last, self._is_shown = now, True
+        self._show(self._draw())
+
+    def _draw(self) -> str:
+        """The titles from the outermost on, a bar of the innermost that counts, and the time."""
+        first = self._works[0]
+        counted = next((work for work in reversed(self._works) if work.total), None)
+        bar = ""
+        if counted is not None:
+            bar = f' <progress value="{counted.done}" max="{counted.total}"></progress> {_share(counted)}'
+        titles = " &gt; ".join(html.escape(shown(work.title)) for work in self._works)
+        rests = (work.seconds_left for work in self._works)
+        rest = next((seconds for seconds in rests if seconds is not None), 0.0)
+        left = f", about {rest:.0f} s left" if rest >= 1 else ""
+        return f"<span>{titles}{bar}, {first.seconds:.0f} s{left}</span>"
+
+
+def _open_display() -> Callable[[str], None]:
+    """A place below the cell that runs; it appears with the first text."""
+    display: Any = importlib.import_module("IPython.display")
+    place: Any = None
+
+    def show(text: str) -> None:
+        nonlocal place
+        if place is None:
+            place = display.display(display.HTML(text), display_id=True)
+        else:
+            place.update(display.HTML(text))
+
+    return show
 
 
 class Bars:

@@ -41,4 +41,4 @@ def test_samples_may_be_taken_in_any_order():
     result = _samples(5)
     parts = (result.judging.selection, result.choosing.selection, result.calibration)
     last, middle, first = ([sample["memory"][0, 0] for sample in part] for part in parts)
-    assert (first, middle, last) == ([10, 13], [11], [12, 14])
+    assert [first, middle, last] == [[10 + number for number in part.numbers] for part in parts[::-1]]

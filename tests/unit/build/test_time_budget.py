@@ -6,12 +6,15 @@ import time
 import pytest
 
 import edgewright as ew
-from edgewright.build.plan import BuildPlan, SampleCounts, predict_candidates
-from edgewright.build.rates import Rates
+from edgewright.build.plan import BuildPlan, SampleCounts, TriedDrops, predict_candidates
+from edgewright.build.rates import Rates, try_model
 from edgewright.build.time_budget import TimeBudget
 from edgewright.config.build import parse_duration
 from edgewright.core.errors import UsageError
 from edgewright.evaluate.records import Metric
+from edgewright.ir.op import REGISTRY
+from edgewright.model.narrow import is_narrow
+from tests.native.op_cases import sample_graph
 
 AUTO = ("w8a8", "fp16", "w8a16", "w8a8+algorithms", "mixed")
 
@@ -77,7 +80,7 @@ def test_small_models_use_all_samples_and_large_ones_fewer() -> None:
 
 def test_an_estimate_knows_what_is_spent_and_keeps_to_the_limit() -> None:
     metric, counts = Metric("closeness", "", ("y",)), SampleCounts(40, 30, 50)
-    names = predict_candidates(AUTO, is_plain_enough=True)
+    names = predict_candidates(AUTO, TriedDrops(0.5), 1)
     quick = BuildPlan(
         metric, is_quantized=False, rates=Rates(0.001, 0.003, 0.1, 0.2), counts=counts, candidates=names
     )
@@ -91,8 +94,23 @@ def test_an_estimate_knows_what_is_spent_and_keeps_to_the_limit() -> None:
 
 
 def test_where_8_bits_lose_too_much_wider_candidates_are_foreseen() -> None:
-    assert predict_candidates(AUTO, is_plain_enough=False) == AUTO[:4]
-    assert predict_candidates(("w4a16", "w4a16+algorithms"), is_plain_enough=False) == (
+    assert predict_candidates(AUTO, TriedDrops(1.5, half=0.1), 1) == AUTO[:4]
+    assert predict_candidates(AUTO, TriedDrops(20, half=0.1), 1) == AUTO
+    assert predict_candidates(("w4a16", "w4a16+algorithms"), TriedDrops(5), 1) == (
         "w4a16",
         "w4a16+algorithms",
     )
+
+
+def test_what_is_hopeless_or_not_to_be_proven_is_not_foreseen() -> None:
+    assert predict_candidates(AUTO, TriedDrops(20, half=3), 1) == AUTO[:3]
+    assert predict_candidates(AUTO, TriedDrops(0, least=6.6), 1) == AUTO[:1]
+
+
+def test_a_recurrent_layer_alone_is_tried_as_it_is_built() -> None:
+    """In fixed point it cannot run: what it costs would never be measured."""
+    sample = next(item for item in REGISTRY["Gru"].samples() if item.label == "plain")
+    graph, feed = sample_graph(sample)
+    trial = try_model(graph, [feed, feed], None)
+    assert trial.quantized is not None
+    assert is_narrow(trial.quantized)

@@ -9,6 +9,7 @@ import pytest
 import edgewright.ops  # noqa: F401 - fills the registry
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.data.audio import AudioSamples
+from edgewright.data.copies import leave_out_copies
 from edgewright.data.sample_format import SampleFormat
 from edgewright.data.samples import DataRequest, read_samples
 from edgewright.ir.text import parse
@@ -44,8 +45,36 @@ def test_the_beginning_of_a_shuffled_selection_is_spread_over_all():
 )
 def test_samples_that_do_several_things_are_said(count, says):
     result = _parts(count)
-    assert result.choosing.selection.numbers == result.judging.selection.numbers == (count - 1,)
+    others = set(range(count)) - set(result.calibration.numbers) or {0}
+    assert set(result.choosing.selection.numbers) == set(result.judging.selection.numbers) == others
     assert says in result.notes[0]
+
+
+@pytest.mark.parametrize("period", [3, 9])
+def test_data_that_come_in_turns_have_all_kinds_in_every_part(period):
+    result = _parts(240)
+    for part in (result.calibration, result.choosing.selection, result.judging.selection):
+        assert {number % period for number in part.numbers} == set(range(period))
+
+
+def test_copies_judge_nothing():
+    few = np.repeat(np.eye(6, 3, dtype=np.float32) + np.arange(6, dtype=np.float32)[:, None], 10, 0)
+    result = leave_out_copies(read_samples(GRAPH, DataRequest(few, labels=list(range(60)))))
+    parts = (result.choosing, result.judging)
+    assert [len(part.selection) for part in parts] == [1, 1]
+    for part in parts:
+        assert part.labels.values == list(part.selection.numbers)
+    assert "are copies of others and are left out: 1 judge, 1 choose" in result.notes[-1]
+
+
+def test_one_copy_among_many_is_left_out_and_no_other():
+    data = np.arange(180, dtype=np.float32).reshape(60, 3)
+    whole = read_samples(GRAPH, DataRequest(data))
+    judged = whole.judging.selection.numbers
+    data[judged[3]] = data[whole.calibration.numbers[0]]
+    left = leave_out_copies(read_samples(GRAPH, DataRequest(data)))
+    assert left.judging.selection.numbers == judged[:3] + judged[4:]
+    assert left.choosing.selection.numbers == whole.choosing.selection.numbers
 
 
 def test_data_named_apart_judges_alone():
@@ -73,7 +102,9 @@ def test_a_table_gives_labels_to_files_and_to_folders(tmp_path):
     result = read_samples(GRAPH, DataRequest(tmp_path / "data", labels=tmp_path / "t.csv"))
     parts = (result.choosing, result.judging)
     known = {number: part.find_label(number) for part in parts for number in part.selection.numbers}
-    assert known == {1: 5, 2: 6}
+    right = {0: 5, 1: 5, 2: 6, 3: 7}
+    assert len(known) == 2
+    assert known == {number: right[number] for number in known}
     (tmp_path / "t.csv").write_text("cat,5\n")
     with pytest.raises(BadInput, match="2 of 4 files have no label, the first is"):
         read_samples(GRAPH, DataRequest(tmp_path / "data", labels=tmp_path / "t.csv"))

@@ -7,6 +7,7 @@ from edgewright.evaluate.loss import measure_score
 from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.measure import Answer
 from edgewright.evaluate.output_kinds import find_class_axis, find_shares_axis, has_classes, label_parts
+from edgewright.evaluate.output_parts import ONE_PART, OutputParts
 from edgewright.ir.text import parse
 
 
@@ -70,14 +71,14 @@ def test_scores_that_are_lost_beside_large_boxes_are_seen():
     reference = np.concatenate([random.uniform(0, 640, (1, 90, 4)), random.random((1, 90, 2))], -1)
     lost = reference.copy()
     lost[..., 4:] = 0
-    parts = np.broadcast_to(np.repeat([0, 1], [4, 2]), reference.shape)
+    parts = OutputParts(np.broadcast_to(np.repeat([0, 1], [4, 2]), reference.shape))
     measure = find_measure("closeness")
 
     def score(result, parts, span):
         sums = [measure.add_up(Answer(reference, result, parts=parts))]
         return measure_score(measure, sums, np.array(span))[0]
 
-    assert score(lost, None, [640.0]) > 99
+    assert score(lost, ONE_PART, [640.0]) > 99
     assert score(lost, parts, [640.0, 1.0]) < 50
     assert score(reference, parts, [640.0, 1.0]) == 100
 

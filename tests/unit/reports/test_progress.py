@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from edgewright.core.events import Work, announce_progress, listen_to_progress
-from edgewright.reports.progress import Bars, PlainLines, draw_in_notebook, draw_progress
+from edgewright.reports.progress import Bars, NotebookLine, PlainLines, draw_in_notebook, draw_progress
 
 
 def test_short_work_prints_nothing_without_a_terminal(capsys):
@@ -121,3 +121,31 @@ def test_bars_inside_bars_end_in_any_order():
         with announce_progress("next"):
             pass
     assert (bars._display, bars._tasks, bars._timers) == (None, {}, {})
+
+
+def test_a_notebook_has_one_line_that_changes_in_place_and_goes():
+    texts = []
+    with (
+        listen_to_progress(NotebookLine(texts.append, short=0, every=0)),
+        announce_progress("build", expected=100),
+        announce_progress("evaluating <x>", total=4) as step,
+    ):
+        step(2)
+    assert texts[0] == "<span>build, 0 s, about 100 s left</span>"
+    bar = '<progress value="2" max="4"></progress>'
+    assert texts[2] == f"<span>build &gt; evaluating &lt;x&gt; {bar} 2 of 4, 0 s, about 100 s left</span>"
+    assert texts[-1] == ""
+
+
+def test_a_notebook_line_changes_rarely_and_short_work_has_none():
+    texts = []
+    with (
+        listen_to_progress(NotebookLine(texts.append, short=0, every=60)),
+        announce_progress("x", total=900) as step,
+    ):
+        for _ in range(900):
+            step()
+    assert len(texts) == 2
+    with listen_to_progress(NotebookLine(texts.append)), announce_progress("x", total=9) as step:
+        step()
+    assert len(texts) == 2

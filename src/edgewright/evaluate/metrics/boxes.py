@@ -49,6 +49,7 @@ class BoxOverlap(MeanMeasure):
     """Intersection over union of each box with the right one in its place, or with the float model's."""
 
     label_kind = ARRAYS
+    lowest_usual = 25.0
 
     def __init__(self, form: str = "") -> None:
         self._form = form or FORMS[0]
@@ -65,7 +66,8 @@ class BoxOverlap(MeanMeasure):
                 do="give the four numbers of each box, in the output's order",
             )
         boxes, right = (
-            np.nan_to_num(np.asarray(a, np.float64).reshape(-1, 4)) for a in (answer.result, right)
+            np.nan_to_num(np.asarray(a, np.float64).reshape(-1, 4), posinf=0.0, neginf=0.0)
+            for a in (answer.result, right)
         )
         overlaps = compute_overlaps(place_corners(boxes, self._form), place_corners(right, self._form))
         return float(overlaps.sum()), float(len(overlaps))

@@ -44,6 +44,7 @@ class MeanAveragePrecision(Measure):
     """Over overlaps from 0.5 to 0.95, of up to 100 detections of an image."""
 
     label_kind = BOXES
+    lowest_usual = 5.0
     needs_labels = True
     is_joint = True
     package = "pycocotools"

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.data.labels import Label
+from edgewright.evaluate.output_parts import ONE_PART, OutputParts
 from edgewright.evaluate.tail import Term
 
 # Labels of every kind.
@@ -27,8 +28,8 @@ class Answer:
     label: Label | None = None
     # The axis of classes.
     axis: int = -1
-    # The number of the part that each element is of, where an output is put together from several.
-    parts: Array | None = None
+    # Values of different sizes, which are judged each by their own range.
+    parts: OutputParts = ONE_PART
     # All of the sample, for metrics that look at more than one output.
     inputs: Mapping[str, Array] = field(default_factory=dict)
     references: Mapping[str, Array] = field(default_factory=dict)
@@ -47,6 +48,10 @@ class Measure(ABC):
     # The form of the right answers that it takes, and whether it can do without.
     label_kind: ClassVar[str | None] = None
     needs_labels: ClassVar[bool] = False
+    # With labels that fit, trained models reach this at least, in percent: less says that something else is
+    # wrong. And how many classes may be answered for one to be right.
+    lowest_usual: ClassVar[float] = 0.0
+    tolerated: int = 1
     # The package that it is computed by, where that is an extra.
     package: ClassVar[str] = ""
     # Whether it looks at all outputs at once, and not at each for itself.
@@ -75,6 +80,16 @@ class Measure(ABC):
         lost = np.subtract(*scores)
         errors = lost[0] + (count - 1) * (lost[0] - lost[1:])
         return [Term(errors + lost[0] - errors.mean(), np.ones(len(errors)))]
+
+    def count_good(self, answer: Answer) -> Mapping[int, float]:
+        """Good answers by their class, of a metric that counts answers."""
+        del answer
+        return {}
+
+    def describe_float_model(self, sums: Sums) -> str:
+        """Why the float model's own figures prove nothing; empty where they do."""
+        del sums
+        return ""
 
     def find_misfit(self, shapes: Mapping[str, Sequence[int]], output: str) -> str:
         """Why it cannot look at an output, and what it would need; empty where it can."""

@@ -22,6 +22,7 @@ class IntersectionOverUnion(Measure):
     name = "iou"
     text = "intersection over union of each class's pixels with the right ones (or the float model's), mean"
     label_kind = ARRAYS
+    lowest_usual = 25.0
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Intersection and union of each class; labels beyond the classes are left out, as 255 often is."""

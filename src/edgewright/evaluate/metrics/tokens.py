@@ -1,12 +1,13 @@
 """Perplexity: how surprised a language model is by the next token of its own input."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import Array
-from edgewright.evaluate.metrics.measure import Answer, Measure
+from edgewright.evaluate.metrics.measure import Answer, Measure, Sums
 from edgewright.evaluate.statistics import is_distribution
 
 IDS, MASK = "input_ids", "attention_mask"
@@ -22,18 +23,28 @@ class Perplexity(Measure):
     is_of_values = True
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
-        """Logarithms of the next tokens' probabilities, the float model's too, and how many tokens."""
+        """Logarithms of the next tokens' probabilities, the float model's and those of chance; the tokens."""
         tokens, is_text = find_tokens(answer)
         sums = [
             float(find_next(values, tokens)[is_text].sum())
             for values in (answer.result.reshape(answer.reference.shape), answer.reference)
         ]
-        return (*sums, float(is_text.sum()))
+        chance = -is_text.sum() * np.log(answer.reference.shape[-1])
+        return (*sums, float(is_text.sum()), float(chance))
 
     def compute_score(self, sums: Array, span: Array) -> Array:
         """As a ratio of both perplexities; one that is less than the float model's is more than 100 %."""
         del span
         return np.asarray(100 * np.exp((sums[..., 0] - sums[..., 1]) / np.maximum(sums[..., 2], 1)))
+
+    def describe_float_model(self, sums: Sums) -> str:
+        """A model that knows less of the next token than chance does was not trained on such texts."""
+        _, known, count, chance = np.sum(np.array(sums, np.float64), 0).tolist()
+        if known > chance or not count:
+            return ""
+        figures = (math.exp(-min(each / count, 0.0)) for each in (known, chance))
+        text = "the float model's own perplexity is {:.4g}, {:.4g} would be chance".format(*figures)
+        return f"{text}: what is lost says little before the texts fit the model"
 
     def find_misfit(self, shapes: Mapping[str, Sequence[int]], output: str) -> str:
         """Scores of all steps."""

@@ -25,6 +25,7 @@ class _Transcripts(Measure):
     """Edits between what the output spells and the right text, or the float model's, over its length."""
 
     label_kind = TEXTS
+    lowest_usual = 30.0
     package = "jiwer"
     unit = ""
 

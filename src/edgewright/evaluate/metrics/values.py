@@ -7,29 +7,36 @@ from edgewright.evaluate.metrics.measure import Answer, MeanMeasure, Measure, Su
 from edgewright.evaluate.tail import Term
 
 
-def subtract_safely(answer: Answer) -> tuple[Array, Array]:
-    """The reference and the difference: not a number against a number is as wrong as can be, not unknown."""
-    first = answer.reference.astype(np.float64)
-    second = answer.result.astype(np.float64).reshape(first.shape)
+def subtract_safely(reference: Array, result: Array) -> tuple[Array, Array]:
+    """The reference and the difference: what is no number is as wrong as can be, not unknown."""
+    first = reference.astype(np.float64)
+    second = result.astype(np.float64).reshape(first.shape)
+    is_number = np.isfinite(first)
     with np.errstate(invalid="ignore"):
         gap = np.where(first == second, 0.0, first - second)
-    return first, np.nan_to_num(gap, nan=np.abs(first).max(initial=1.0))
+    worst = np.abs(first[is_number]).max(initial=1.0)
+    return np.where(is_number, first, 0.0), np.where(np.isfinite(gap), gap, worst)
 
 
-def sum_by_part(values: Array, parts: Array | None) -> Array:
+def _subtract_parts(answer: Answer) -> tuple[Array, Array, Array | None]:
+    """The reference, the difference, and the number of the part of each value."""
+    parts = answer.parts
+    first, gap = subtract_safely(parts.expand(answer.reference), parts.expand(answer.result))
+    return first, gap, parts.list_labels(len(first))
+
+
+def _sum_by_part(values: Array, labels: Array | None, count: int) -> Array:
     """The sum of all, or of each part."""
-    if parts is None:
-        return np.array([float(values.sum())])
-    return np.bincount(parts.reshape(-1), values.reshape(-1), int(parts.max()) + 1)
+    return np.array([values.sum()]) if labels is None else np.bincount(labels, values, count)
 
 
-def _find_largest(values: Array, parts: Array | None, count: int) -> Array:
+def _find_largest(values: Array, labels: Array | None, count: int) -> Array:
     """The largest value of each part."""
     largest = np.zeros(count)
-    if parts is None:
+    if labels is None:
         largest[0] = values.max(initial=0.0)
     else:
-        np.maximum.at(largest, parts.reshape(-1), values.reshape(-1))
+        np.maximum.at(largest, labels, values)
     return largest
 
 
@@ -37,6 +44,11 @@ def _divide_noise(noise: Array, signal: Array) -> Array:
     """The root of noise over signal; all of it where there is no signal."""
     share = np.sqrt(noise / np.where(signal > 0, signal, 1.0))
     return np.where(signal > 0, share, noise > 0)
+
+
+def _list_powers(first: Array, gap: Array, labels: Array | None, count: int) -> tuple[float, ...]:
+    """Noise, then signal, of each part."""
+    return tuple(float(x) for each in (gap, first) for x in _sum_by_part(each * each, labels, count))
 
 
 def _choose_worst(errors: Array) -> Array:
@@ -52,20 +64,21 @@ class SignalToNoise(Measure):
     is_of_values = True
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
-        """Noise and signal."""
-        first, gap = subtract_safely(answer)
-        return float(np.vdot(gap, gap)), float(np.vdot(first, first))
+        """Noise and signal of each part."""
+        first, gap, labels = _subtract_parts(answer)
+        return _list_powers(first, gap, labels, answer.parts.count)
 
     def compute_score(self, sums: Array, span: Array) -> Array:
-        """Noise without signal is all that there is."""
+        """Of the worst part; noise without signal is all that there is."""
         del span
-        return np.asarray(np.maximum(0.0, 100 - 100 * _divide_noise(sums[..., 0], sums[..., 1])))
+        noise, signal = np.split(sums, 2, -1)
+        return _choose_worst(_divide_noise(noise, signal))
 
     def list_terms(self, first: Sums, second: Sums, span: Array) -> list[Term]:
-        """The noise over the signal."""
+        """The noise over the signal of each part."""
         del first, span
-        noise, signal = np.array(second, np.float64).T
-        return [Term(noise, signal, 2.0)]
+        noise, signal = np.split(np.array(second, np.float64), 2, -1)
+        return [Term(*columns, 2.0) for columns in zip(noise.T, signal.T, strict=True)]
 
 
 class Closeness(Measure):
@@ -80,10 +93,10 @@ class Closeness(Measure):
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Noise and signal, the largest error, and how many of those, for each part."""
-        first, gap = subtract_safely(answer)
-        noise, signal = (sum_by_part(each * each, answer.parts) for each in (gap, first))
-        largest = _find_largest(np.abs(gap), answer.parts, len(noise))
-        return tuple(float(x) for each in (noise, signal, largest, np.ones(len(noise))) for x in each)
+        first, gap, labels = _subtract_parts(answer)
+        count = answer.parts.count
+        largest = _find_largest(np.abs(gap), labels, count)
+        return (*_list_powers(first, gap, labels, count), *map(float, largest), *([1.0] * count))
 
     def compute_score(self, sums: Array, span: Array) -> Array:
         """The worse of the two, of the worst part."""
@@ -109,7 +122,7 @@ class Cosine(MeanMeasure):
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Two vectors of zeros point the same way."""
-        first, gap = subtract_safely(answer)
+        first, gap = subtract_safely(answer.reference, answer.result)
         second = first - gap
         if not np.isfinite(answer.result).all():
             return 0.0, 1.0
@@ -126,9 +139,9 @@ class MeanAbsoluteError(Measure):
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Errors and number of elements, for each part."""
-        _, gap = subtract_safely(answer)
+        _, gap, labels = _subtract_parts(answer)
         values = (np.abs(gap), np.ones_like(gap))
-        return tuple(float(x) for each in values for x in sum_by_part(each, answer.parts))
+        return tuple(float(x) for each in values for x in _sum_by_part(each, labels, answer.parts.count))
 
     def compute_score(self, sums: Array, span: Array) -> Array:
         """As a share of the range."""

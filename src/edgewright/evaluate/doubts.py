@@ -1,0 +1,107 @@
+"""Why a loss proves nothing: values that are no numbers, outputs that never change, classes that are lost."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from edgewright.core.errors import shown
+from edgewright.core.numbers import Array
+from edgewright.ir.graph import Graph
+
+# Good answers of a class by sample; a class that fewer samples have than this tells nothing by itself.
+ClassCounts = Sequence[Mapping[int, float]]
+FEWEST_OF_CLASS = 5
+# A class that keeps less than this part of its good answers is lost.
+LEAST_KEPT = 0.5
+# Lost classes that are named.
+MOST_NAMED = 3
+
+
+class OutputFacts:
+    """What the float model's values of one output are like, over samples."""
+
+    def __init__(self) -> None:
+        self._samples = self._broken = 0
+        self._first: Array | None = None
+        self._is_constant = True
+
+    def add(self, values: Array) -> None:
+        """Takes in one more sample."""
+        self._samples += 1
+        self._broken += not is_finite(values)
+        if self._first is None:
+            self._first = values
+        self._is_constant = self._is_constant and np.array_equal(values, self._first)
+
+    def describe(self, name: str, *, is_computed: bool) -> Iterator[str]:
+        """What the float model itself does not show."""
+        model = f"the float model's output '{shown(name)}'"
+        if self._broken:
+            yield (
+                f"{model} has values that are no numbers, NaN or infinite, in {self._broken} of "
+                f"{self._samples} samples: what is lost there cannot be measured"
+            )
+        elif self._is_constant and self._samples > 1 and is_computed:
+            yield (
+                f"{model} is the same for all {self._samples} samples: how it follows its input is not shown"
+            )
+
+
+def describe_broken_results(name: str, backend: str, are_finite: Sequence[bool]) -> Iterator[str]:
+    """Values that are no numbers, where the float model has numbers."""
+    broken = len(are_finite) - sum(are_finite)
+    if broken:
+        yield (
+            f"output '{shown(name)}' has values that are no numbers, NaN or infinite, in {broken} of "
+            f"{len(are_finite)} samples on {backend}"
+        )
+
+
+def describe_answers(name: str, before: ClassCounts, after: ClassCounts) -> Iterator[str]:
+    """A float model that knows one answer only, and classes that are lost, which the mean over all hides.
+
+    Args:
+        name: the output.
+        before: good answers of the float model, by class, of each sample.
+        after: those of the other.
+    """
+    kept, good, samples = Counter[int](), Counter[int](), Counter[int]()
+    for mine, others in zip(before, after, strict=True):
+        good.update(mine)
+        kept.update({number: min(mine[number], others.get(number, 0)) for number in mine})
+        samples.update({number: 1 for number, count in mine.items() if count})
+    answers = [number for number, count in good.items() if count]
+    if len(answers) == 1 and len(before) > 1:
+        yield (
+            f"the only answer at output '{shown(name)}' that the float model gives or has right is class "
+            f"{answers[0]}: that classes are told apart is not shown"
+        )
+    lost = [
+        number
+        for number in sorted(answers)
+        if samples[number] >= FEWEST_OF_CLASS and kept[number] < LEAST_KEPT * good[number]
+    ]
+    if lost:
+        named = ", ".join(f"{n} ({kept[n]:.0f} of {good[n]:.0f} are kept)" for n in lost[:MOST_NAMED])
+        more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
+        yield f"classes of output '{shown(name)}' are lost, which the figure over all hides: {named}{more}"
+
+
+def is_finite(values: Array) -> bool:
+    """Whether all values are numbers."""
+    return values.dtype.kind != "f" or bool(np.isfinite(values).all())
+
+
+def is_computed_from_inputs(graph: Graph, name: str) -> bool:
+    """Whether an output is computed from an input, and not from constants alone."""
+    inputs, pending, known = frozenset(graph.inputs), [name], {name}
+    while pending:
+        value = pending.pop()
+        if value in inputs:
+            return True
+        producer = graph.producer(value)
+        new = set(() if producer is None else producer.inputs) - known
+        known |= new
+        pending += new
+    return False

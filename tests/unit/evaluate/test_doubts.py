@@ -1,0 +1,164 @@
+"""What proves nothing: broken values, outputs that never change, lost classes; parts of different sizes."""
+
+import numpy as np
+import pytest
+
+import edgewright.ops  # noqa: F401 - fills the registry
+from edgewright.data.labels import Labels
+from edgewright.data.samples import LabelledSamples, SampleSelection
+from edgewright.evaluate.choose_metric import choose_metric
+from edgewright.evaluate.evaluator import Evaluator
+from edgewright.evaluate.metrics import MEASURES
+from edgewright.evaluate.metrics.measure import Answer
+from edgewright.evaluate.metrics.values import subtract_safely
+from edgewright.evaluate.output_parts import OutputParts, ValueRanges, find_parts
+from edgewright.ir.text import parse
+
+PLAIN = parse("graph g {\n  input x: float_32[1,6]\n  y = Relu(x)\n  output y\n}\n")
+SHARES = parse("graph g {\n  input x: float_32[1,6]\n  y = Softmax(x)\n  output y\n}\n")
+COUNT = 40
+
+
+def make_samples(values):
+    return [{"x": row[None].astype(np.float32)} for row in values]
+
+
+def draw(shape=(COUNT, 6)):
+    return np.random.default_rng(0).random(shape) + 0.1
+
+
+def judge(graph, values, run=None, labels=None, metric="auto"):
+    samples = make_samples(values)
+    held = LabelledSamples(SampleSelection(samples, range(len(samples))), labels)
+    evaluator = Evaluator(graph, held, choose_metric(graph, labels, metric))
+    run = run or (lambda sample: {"y": np.maximum(sample["x"], 0)})
+    measured = evaluator.measure_runner(run, "htp-sim")
+    return evaluator, measured
+
+
+def test_nothing_is_doubted_where_all_is_well():
+    evaluator, measured = judge(PLAIN, draw())
+    assert evaluator.list_doubts(measured) == ()
+    assert evaluator.list_poor_scores() == ()
+
+
+def test_an_output_that_never_changes_proves_nothing():
+    evaluator, measured = judge(PLAIN, -draw())
+    assert "is the same for all 40 samples" in evaluator.list_doubts(measured)[0]
+
+
+@pytest.mark.parametrize("broken", [np.nan, np.inf])
+@pytest.mark.parametrize("metric", ["closeness", "sqnr", "cosine", "mean-absolute-error"])
+def test_results_that_are_no_numbers_are_never_quiet(metric, broken):
+    def run(sample):
+        result = np.maximum(sample["x"], 0)
+        result[0, 2] = broken if sample["x"][0, 0] > 0.8 else result[0, 2]
+        return {"y": result}
+
+    evaluator, measured = judge(PLAIN, draw(), run, metric=metric)
+    (doubt,) = evaluator.list_doubts(measured)
+    assert "no numbers" in doubt
+    assert "on htp-sim" in doubt
+    assert np.isfinite(evaluator.measure_loss(measured).high)
+
+
+def test_a_float_model_without_numbers_is_doubted_and_breaks_nothing():
+    values = draw()
+    values[::5, 1] = np.inf
+    evaluator, measured = judge(PLAIN, values)
+    assert "has values that are no numbers, NaN or infinite, in 8 of 40" in evaluator.list_doubts(measured)[0]
+    assert np.isfinite(evaluator.measure_loss(measured).high)
+
+
+def make_answers(classes):
+    return np.eye(6)[np.asarray(classes)] * 5
+
+
+def test_one_answer_for_all_samples_proves_nothing():
+    evaluator, measured = judge(SHARES, make_answers([2] * COUNT) + draw(), lambda s: {"y": s["x"]})
+    assert "the only answer at output 'y'" in evaluator.list_doubts(measured)[0]
+
+
+@pytest.mark.parametrize("has_labels", [False, True])
+def test_a_rare_class_that_is_lost_is_named_though_the_mean_hides_it(has_labels):
+    classes = [3] * 6 + [1] * 194
+    labels = Labels(classes) if has_labels else None
+
+    def run(sample):
+        scores = sample["x"].copy()
+        scores[0, 3] = 0
+        return {"y": scores}
+
+    evaluator, measured = judge(SHARES, make_answers(classes) + draw((200, 6)), run, labels)
+    assert evaluator.measure_loss(measured).points == pytest.approx(3)
+    assert "are lost, which the figure over all hides: 3 (0 of 6 are kept)" in " ".join(
+        evaluator.list_doubts(measured)
+    )
+
+
+def test_labels_that_do_not_fit_are_said_of_several_answers_too():
+    classes = np.arange(200) % 6
+    labels = Labels([int(number + 3) % 6 for number in classes])
+    ordered = make_answers(classes) - np.abs(np.arange(6) - classes[:, None])
+    evaluator, _ = judge(SHARES, ordered, lambda s: {"y": s["x"]}, labels, "top-2")
+    assert "the float model itself is right on only" in evaluator.list_poor_scores()[0]
+
+
+def test_as_many_answers_as_classes_are_refused():
+    assert "every one is among" in MEASURES["top-5"].find_misfit({"y": (1, 5)}, "y")
+    assert not MEASURES["top-5"].find_misfit({"y": (1, 6)}, "y")
+
+
+def test_a_metric_that_does_not_know_the_model_in_itself_is_said():
+    graph = parse("graph g {\n  input x: float_32[1,4]\n  y = Relu(x)\n  output y\n}\n")
+    boxes = np.array([0.8, 0.8, 0.1, 0.1]) + draw((COUNT, 4)) * 0.01
+    evaluator, _ = judge(graph, boxes, metric="box-iou")
+    assert "agrees with itself in only 0.0 %" in evaluator.list_poor_scores()[0]
+
+
+def spoil_part(scale, kept):
+    """How close an output is whose part beyond ``kept`` is replaced by other values."""
+    random = np.random.default_rng(1)
+    values = [random.random((1, 6)) * scale for _ in range(20)]
+    parts = find_parts(PLAIN, "y", values)
+    measure, ranges = MEASURES["closeness"], ValueRanges(parts)
+    sums = np.zeros(4 * parts.count)
+    for reference in values:
+        ranges.widen(reference)
+        result = reference.copy()
+        result[:, kept:] = random.random((1, 6 - kept)) * scale[kept:]
+        sums += measure.add_up(Answer(reference, result, parts=parts))
+    return float(measure.compute_score(sums, ranges.widths))
+
+
+def test_scores_that_are_lost_beside_boxes_in_pixels_are_seen_by_their_ranges():
+    assert spoil_part(np.array([640.0, 640, 640, 640, 1, 1]), 4) < 70
+    assert spoil_part(np.array([640.0, 640, 640, 640, 1, 1]), 6) == 100
+
+
+def test_values_behind_masks_are_judged_by_themselves():
+    reference = draw() - 0.5
+    masked = np.where(np.arange(6) % 3 == np.arange(COUNT)[:, None] % 3, -1e9, reference)
+    parts = find_parts(PLAIN, "y", [row[None].astype(np.float32) for row in masked])
+    assert parts.count == 2
+    assert 0.4 < parts.ordinary < 1
+    wrong = np.where(masked < -1, masked, reference[::-1])
+    measure, ranges = MEASURES["closeness"], ValueRanges(parts)
+    ranges.widen(masked)
+    sums = np.array(measure.add_up(Answer(masked, wrong, parts=parts)))
+    assert float(measure.compute_score(sums, ranges.widths)) < 50
+
+
+def test_dead_and_spread_channels_are_no_parts():
+    spread = np.logspace(-2, 1, 6)
+    values = [row * spread for row in draw((20, 1, 6))]
+    assert find_parts(PLAIN, "y", values) == OutputParts()
+    dead = [row * np.array([1, 1, 1, 1, 1, 0]) for row in draw((20, 1, 6))]
+    assert find_parts(PLAIN, "y", dead) == OutputParts()
+
+
+def test_infinite_values_on_both_sides_are_the_same():
+    values = np.array([1.0, -np.inf, np.nan, 2.0])
+    first, gap = subtract_safely(values, np.array([1.0, -np.inf, 3.0, np.inf]))
+    assert first.tolist() == [1, 0, 0, 2]
+    assert gap.tolist() == [0, 0, 2, 2]
