@@ -301,9 +301,9 @@ def list_depths() -> Iterator[Case]:
     yield case("functions that call each other", recursive(), codes=(3,), says="calls itself")
     yield case("a loop of 2^62 rounds", loop(1 << 62), codes=(3,))
     yield case(
-        "100,000 inputs",
+        "20,000 inputs",
         model(
-            [h.make_node("Relu", ["x"], ["y"])], [info("x"), *(info(f"i{n}", (1,)) for n in range(100_000))]
+            [h.make_node("Relu", ["x"], ["y"])], [info("x"), *(info(f"i{n}", (1,)) for n in range(20_000))]
         ),
         codes=(0, 2, 3, 4),
     )
