@@ -13,6 +13,7 @@ CORPUS = Path(__file__).parent / "corpus"
 FOUND = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 # Enough to see that seeds, damage and reader of a format still work together.
 EXECUTIONS = 25
+NAMES = [pytest.param(name, marks=pytest.mark.torch if name == "torchscript" else ()) for name in FORMATS]
 
 
 def read(name, content, folder):
@@ -33,7 +34,7 @@ def test_what_was_found_once_is_an_error_of_ours(path, tmp_path):
     read(path.parent.name, path.read_bytes(), tmp_path)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", NAMES)
 def test_damaged_files_are_read_or_refused(name, tmp_path):
     chosen, outcomes = FORMATS[name], set()
     seeds = list(chosen.seeds().values())
@@ -43,7 +44,7 @@ def test_damaged_files_are_read_or_refused(name, tmp_path):
     assert "refused" in outcomes
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", NAMES)
 def test_the_same_seed_does_the_same_damage(name):
     chosen = FORMATS[name]
     seed = next(iter(chosen.seeds().values()))
