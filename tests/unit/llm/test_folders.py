@@ -188,3 +188,11 @@ def test_openvino_gives_what_the_codes_stand_for(tmp_path, family, name):
 def test_embeddings_are_read_as_they_are_stored(tmp_path):
     checkpoint = Checkpoint(write_checkpoint(tmp_path / "m"))
     np.testing.assert_array_equal(read_embeddings(checkpoint, TOKENS), checkpoint.read(EMBEDDING)[TOKENS])
+
+
+@pytest.mark.parametrize("family", ["llama", "phi4mini"])
+def test_mlx_is_told_whether_the_head_is_tied(tmp_path, family):
+    checkpoint = Checkpoint(write_checkpoint(tmp_path / "m", family))
+    quantize_language_model(tmp_path / "m", "mlx", output=tmp_path / "o")
+    config = json.loads((tmp_path / "o" / "config.json").read_text())
+    assert config["tie_word_embeddings"] is checkpoint.spec.is_tied

@@ -62,6 +62,9 @@ class _MlxModel:
         path = self._checkpoint.folder / CONFIG
         config: dict[str, Any] = json.loads(read_limited(path, LARGEST_CONFIG))
         config["torch_dtype"] = self._dtype
+        # Where nothing is said, mlx-lm takes other values than Hugging Face does.
+        config["tie_word_embeddings"] = self._checkpoint.spec.is_tied
+        config["rope_theta"] = self._checkpoint.spec.rope.theta
         widths = self._list_widths()
         if widths:
             config["quantization"] = config["quantization_config"] = widths
