@@ -34,7 +34,7 @@ def test_simulation_is_no_worse_than_the_page_says() -> None:
     assert not list_losses("htp-sim"), RECORD_AGAIN
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(find_libraries() is None, reason="the wheel onnxruntime-qnn is not installed")
 def test_emulator_is_no_worse_than_the_page_says() -> None:
     assert not list_losses("htp-native"), RECORD_AGAIN
