@@ -15,6 +15,7 @@ from edgewright.evaluate.doubts import (
     OutputFacts,
     describe_answers,
     describe_broken_results,
+    describe_hidden_samples,
     is_computed_from_inputs,
     is_finite,
 )
@@ -242,6 +243,8 @@ class Evaluator:
                 doubts += [poor] if poor else []
                 before = [item.classes for item in first.outputs[name]]
                 doubts += describe_answers(name, before, [item.classes for item in items])
+                if self._measures[name].is_of_values and not find_value_width(self._graph, name):
+                    doubts += describe_hidden_samples(name, [item.power for item in items])
             doubts += describe_broken_results(name, measured.backend, [item.is_finite for item in items])
         return tuple(doubts)
 
