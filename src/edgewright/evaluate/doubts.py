@@ -18,6 +18,8 @@ LEAST_KEPT = 0.5
 # Samples with values so many times as large as those of the smaller half hide what is lost of these, and the
 # part of them that may be noise.
 MUCH_LARGER, MOST_HIDDEN = 30.0, 0.1
+# Probabilities that differ by less than this part of their range show one answer only.
+LEAST_OF_RANGE = 0.05
 # Lost classes that are named.
 MOST_NAMED = 3
 
@@ -38,8 +40,15 @@ class OutputFacts:
             self._first = values
         self._is_constant = self._is_constant and np.array_equal(values, self._first)
 
-    def describe(self, name: str, *, is_computed: bool) -> Iterator[str]:
-        """What the float model itself does not show."""
+    def describe(self, name: str, span: float, width: float, *, is_computed: bool) -> Iterator[str]:
+        """What the float model itself does not show.
+
+        Args:
+            name: the output.
+            span: the range of its values in these samples.
+            width: the range of values that are each a probability; 0 of others.
+            is_computed: whether it is computed from an input.
+        """
         model = f"the float model's output '{shown(name)}'"
         if self._broken:
             yield (
@@ -49,6 +58,11 @@ class OutputFacts:
         elif self._is_constant and self._samples > 1 and is_computed:
             yield (
                 f"{model} is the same for all {self._samples} samples: how it follows its input is not shown"
+            )
+        elif span < LEAST_OF_RANGE * width:
+            yield (
+                f"{model} is a probability that differs by {span:.2g} at most between all {self._samples} "
+                "samples: give samples that it answers differently"
             )
 
 

@@ -189,3 +189,13 @@ def test_nothing_to_spell_and_one_class_of_pixels_prove_nothing():
     assert not MEASURES["cer"].describe_float_model([(0.0, 0.0), (1.0, 4.0)])
     assert "of one class" in MEASURES["iou"].describe_float_model([(9.0, 0.0, 9.0, 0.0)] * 9)
     assert not MEASURES["iou"].describe_float_model([(9.0, 1.0, 9.0, 1.0)] * 9)
+
+
+def test_probabilities_that_are_all_as_good_as_none_are_neither_missed_nor_met():
+    graph = parse("graph g {\n  input x: float_32[1,6]\n  y = Sigmoid(x)\n  output y\n}\n")
+    evaluator, measured = judge(graph, draw() - 12, lambda sample: {"y": np.zeros((1, 6))})
+    assert evaluator.measure_loss(measured).points < 0.2
+    (doubt,) = evaluator.list_doubts(measured)
+    assert "is a probability that differs by" in doubt
+    evaluator, measured = judge(graph, draw() * 20 - 12, lambda sample: {"y": np.zeros((1, 6))})
+    assert evaluator.measure_loss(measured).points > 50
