@@ -13,7 +13,7 @@ PYTEST = $(PY) -m pytest -n $(JOBS)
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet bench-llm lint api docs site test-pythons test-lowest release-check format clean
+.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet bench-llm fit-latency lint api docs site test-pythons test-lowest release-check format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -32,6 +32,8 @@ demo-full: demo
 		--precision w8a16 -o output/demo/mnist_w8a16
 	.venv/bin/edgewright compare-builds output/demo/mnist output/demo/mnist_w8a16 -o output/demo/compared_builds.html
 	.venv/bin/edgewright check examples/models/mnist_cntk.onnx --data examples/data/digits.npz --target SM8650
+	.venv/bin/edgewright estimate examples/models/mnist_cntk.onnx --target SM8650 --what-if precision=fp16 \
+		-o output/demo/estimate.html
 	.venv/bin/edgewright sweep examples/models/mnist_cntk.onnx --data examples/data/digits.npz --targets SM8650 v73 \
 		--precisions w8a8 w8a16 -o output/demo/sweep
 	.venv/bin/edgewright evaluate examples/models/mnist_cntk.onnx --data examples/data/digits.npz --samples 20 \
@@ -108,6 +110,11 @@ lint: $(READY)
 	$(PY) checks/hygiene.py
 	$(PY) checks/dead_code.py
 	$(PY) checks/names.py
+
+# The constants and intervals of `edgewright estimate` from the public times in the package, and docs/latency.md.
+fit-latency: $(READY)
+	$(PY) -m edgewright.estimate.refit
+	$(PY) -m benchmarks.latency_calibration
 
 # The recorded public surface: commit the difference together with the change that makes it.
 api: $(READY)

@@ -36,11 +36,18 @@ class Scaling:
     two: float
     busy_one: float
     busy_two: float
+    # CPU seconds of all processes, the engine's among them, with two workers.
+    used_two: float
 
     @property
     def efficiency(self) -> float:
         """1 where two workers need half the time of one."""
         return self.one / self.two / 2
+
+    @property
+    def most(self) -> float:
+        """The efficiency that CPU time leaves on two cores, however busy they are with other things."""
+        return self.busy_two / self.used_two
 
 
 def measure_cost(place: dict[str, Any], count: int) -> float:
@@ -67,17 +74,19 @@ def measure_scaling(kind: str, count: int, repeats: int, *, is_waiting: bool) ->
     """
     walls: dict[int, list[float]] = {1: [], 2: []}
     busy: dict[int, list[float]] = {1: [], 2: []}
+    used: dict[int, list[float]] = {1: [], 2: []}
     for repeat in range(repeats):
         for workers in (1, 2):
             place = {"workers": workers} if kind == "processes" else {"cluster": f"local:{workers}"}
             with _open(place) as engine:
                 _compute(engine, [10**6 + number for number in range(2 * workers)], is_waiting=is_waiting)
-                start = time.monotonic()
+                start, before = time.monotonic(), _sum_processor_time()
                 numbers = [repeat * count + number for number in range(count)]
                 outcomes = _compute(engine, numbers, is_waiting=is_waiting)
                 walls[workers].append(time.monotonic() - start)
+                used[workers].append(_sum_processor_time() - before)
             busy[workers].append(sum(outcome.check()["processor_seconds"] for outcome in outcomes))
-    return Scaling(min(walls[1]), min(walls[2]), min(busy[1]), min(busy[2]))
+    return Scaling(min(walls[1]), min(walls[2]), min(busy[1]), min(busy[2]), min(used[2]))
 
 
 def _compute(engine: Engine, numbers: Sequence[int], *, is_waiting: bool) -> list[Outcome]:
@@ -152,7 +161,9 @@ def main() -> None:
             print(
                 f"{kind}: {scaling.one:.1f} s by one worker, {scaling.two:.1f} s by two: efficiency "
                 f"{scaling.efficiency:.2f} of tasks that {'wait' if is_waiting else 'compute'}; their time "
-                f"{scaling.busy_one:.1f} and {scaling.busy_two:.1f} s; load {os.getloadavg()[0]:.1f}",
+                f"{scaling.busy_one:.1f} and {scaling.busy_two:.1f} s"
+                + ("" if is_waiting else f", {scaling.most:.2f} of all CPU time")
+                + f"; load {os.getloadavg()[0]:.1f}",
                 flush=True,
             )
     if options.only in {None, "builds"}:

@@ -22,7 +22,7 @@ ROWS: tuple[tuple[str, ...], ...] = (
     ("view",),
     ("build", "sdk", "llm"),
     ("analyse",),
-    ("evaluate",),
+    ("estimate", "evaluate"),
     ("run",),
     ("model",),
     ("data",),

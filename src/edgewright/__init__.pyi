@@ -10,6 +10,7 @@ from edgewright.api.check import check as check
 from edgewright.api.compile import compile as compile  # noqa: A004 - as in torch.compile
 from edgewright.api.convert import convert as convert
 from edgewright.api.debug import debug as debug
+from edgewright.api.estimate import estimate as estimate
 from edgewright.api.evaluate import evaluate as evaluate
 from edgewright.api.quantize import quantize as quantize
 from edgewright.api.sweep import sweep as sweep
@@ -26,6 +27,7 @@ from edgewright.compat.selector import BackendSelector as BackendSelector
 from edgewright.compat.selector import check_backend_support as check_backend_support
 from edgewright.config.preprocessing import Preprocessing as Preprocessing
 from edgewright.core.errors import EdgewrightError as EdgewrightError
+from edgewright.estimate.records import Estimate as Estimate
 from edgewright.evaluate.plugins.plugin import DatasetPlugin as DatasetPlugin
 from edgewright.evaluate.plugins.plugin import MetricPlugin as MetricPlugin
 from edgewright.evaluate.plugins.plugin import PostprocessingPlugin as PostprocessingPlugin

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import edgewright as ew
-from edgewright.core.errors import ShapeMismatch
+from edgewright.tools.qnn_accuracy_evaluator import main
 from tests.cli.models import image_net
 from tests.optional import NEEDS_TORCH
 
@@ -109,9 +109,21 @@ def test_onnx_runtime_runs_a_model_in_shapes_that_the_user_gave(tmp_path, fixed_
     assert match["float"] > 100
 
 
-def test_a_size_that_was_assumed_is_named_where_the_model_does_not_fit_it(tmp_path, open_net):
-    with pytest.raises(ShapeMismatch, match=r"leaves 'length' open, and 1 was assumed: .* symbols=\.\.\."):
-        ew.evaluate(open_net, [np.zeros((1, 3, 40), np.float32)], folder=tmp_path / "out")
+def test_a_size_that_was_assumed_is_named_where_the_model_does_not_fit_it(tmp_path, open_net, capsys):
+    np.zeros((1, 3, 40), np.float32).tofile(tmp_path / "x.raw")
+    (tmp_path / "list.txt").write_text(f"{tmp_path / 'x.raw'}\n")
+    words = ["-model", str(open_net), "-preproc_file", str(tmp_path / "list.txt"), "-backend", "htp-sim"]
+    assert main([*words, "-work_dir", str(tmp_path / "work")]) == 3
+    assert (
+        "leaves 'length' open, and 1 was assumed: give the size with -onnx_symbol" in capsys.readouterr().err
+    )
+
+
+def test_samples_give_the_sizes_that_a_model_leaves_open(tmp_path, open_net):
+    sample = np.random.default_rng(0).standard_normal((1, 3, 40)).astype(np.float32)
+    result = ew.evaluate(open_net, [sample], folder=tmp_path / "out", workers=0)
+    assert result.best is not None
+    assert "length = 40" in result.notes[0]
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """Evaluates many ways to quantize or run a model: what `ew.evaluate` is."""
 
 import itertools
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -8,6 +10,8 @@ from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import PRECISIONS
 from edgewright.core.errors import UsageError, shown
 from edgewright.data.open_samples import Data, open_samples
+from edgewright.frontends.framework import Framework
+from edgewright.model.open_shapes import explain_sizes, read_open_sizes
 from edgewright.reports.difference_pictures import draw_difference
 from edgewright.reports.evaluation import write_evaluation
 from edgewright.sdk.evaluator.config_mode import ConfigRequest, evaluate_configuration
@@ -81,6 +85,8 @@ def evaluate(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         fixed = ", ".join(name for name, widths in PRECISIONS.items() if widths)
         raise UsageError(f"precision is '{shown(precision)}', expected one of: {fixed}")
     source = EvaluatedModel(str(model), shapes=dict(input_shapes or {}), symbols=dict(symbols or {}))
+    sizes = _read_sizes(source, data, preprocessing)
+    source = replace(source, symbols={**sizes, **source.symbols})
     minimal = MinimalRequest(
         backend=backend,
         comparator=comparator,
@@ -95,4 +101,13 @@ def evaluate(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         opened = open_samples(writer.graph, data, preprocessing=preprocessing)
         return writer.write_rows(itertools.islice(opened, samples), "inputs")
 
-    return write_evaluation(evaluate_combinations(source, list_inputs, minimal, place, open_engine))
+    evaluation = evaluate_combinations(source, list_inputs, minimal, place, open_engine)
+    notes = [explain_sizes(sizes)] if sizes else []
+    return write_evaluation(replace(evaluation, notes=(*evaluation.notes, *notes)))
+
+
+def _read_sizes(source: EvaluatedModel, data: Data, preprocessing: Preprocessing | None) -> dict[str, int]:
+    """Sizes of open dimensions, read off samples that can be read twice."""
+    if source.framework is not Framework.ONNX or isinstance(data, Iterator):
+        return {}
+    return read_open_sizes(source.make_inputs_graph(), data, preprocessing)

@@ -28,6 +28,8 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     activations: str | None = None,
     calib: Path | str | None = None,
     keep: Mapping[str, str] | None = None,
+    awq: bool = False,
+    mixed: float | None = None,
     device: str = "auto",
     text: Path | str | None = None,
     max_increase: float | None = None,
@@ -48,6 +50,8 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         activations: int8 or float, what products of ONNX and OpenVINO files round their inputs to.
         calib: a text that calibrates 4 bits, or a .npy file of its tokens.
         keep: another precision for matrices whose names contain a word.
+        awq: give inputs that are large finer weights where that leaves less error; needs `calib`.
+        mixed: bits of a weight on the average: matrices that matter most for `calib` get more.
         device: what computes: auto, cpu or gpu.
         text: run through the file in its own runtime, beside the checkpoint; None: nothing is run.
         max_increase: of perplexity in percent; more is an error.
@@ -60,6 +64,8 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         block=block,
         is_symmetric=not asym,
         keep=dict(keep or {}),
+        is_smoothed=awq,
+        mixed=mixed,
         device=device,
         activations=activations or "",
     )

@@ -53,10 +53,10 @@ class LanguageModelOptions(OptionGroup):
         "turns; where nothing is said, best with --calib and fast without",
     )
     block: int = opt(
-        type=make_number_parser(1),
+        type=make_number_parser(0),
         metavar="N",
         default=32,
-        help="weights that share a scale; GGUF has 32 only",
+        help="weights that share a scale; GGUF has 32 only; 0: whole rows, for OpenVINO and safetensors",
     )
     asym: bool = opt(help="codes with a zero point in place of symmetric ones")
     activations: str | None = opt(
@@ -66,6 +66,16 @@ class LanguageModelOptions(OptionGroup):
     )
     calib: str | None = opt(
         metavar="TEXT", help="a text that calibrates 4 bits, or a .npy file of its tokens; 50,000 words do"
+    )
+    awq: bool = opt(
+        help="give inputs that are large finer weights where that leaves less error; the rest is folded "
+        "into the norms and matrices before; needs --calib"
+    )
+    mixed: float | None = opt(
+        type=make_range_parser("a number of bits, 2 or more", 2.0),
+        metavar="BITS",
+        help="bits of a weight on the average, scales included: matrices whose rounding alone changes most "
+        "of what the model says of --calib get 8 for 4",
     )
     device: str = opt(
         choices=("auto", "cpu", "gpu"),

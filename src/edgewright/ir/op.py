@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.core.registry import Registry
-from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, Range, Roles
+from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, HtpWork, Range, Roles
 from edgewright.ir.types import TensorType
 
 ANY = frozenset(DType)
@@ -102,6 +102,8 @@ class Op:
     scaled_inputs: ClassVar[tuple[int, ...]] = ()
     # The numbers that it is computed in when a model is quantized for the HTP.
     htp_precision: ClassVar[HtpPrecision] = HtpPrecision.FIXED_POINT
+    # What it costs there where it is no product.
+    htp_work: ClassVar[HtpWork] = HtpWork.ELEMENTS
     # Whether the HTP computes it from the full sums of the product before it, not from their 8 bits.
     is_fused_on_htp: ClassVar[bool] = False
     # Whether the HTP takes 4-bit weights with 8-bit and 16-bit activations (measured on the library).

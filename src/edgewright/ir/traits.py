@@ -27,6 +27,21 @@ class HtpPrecision(Enum):
     UNLISTED = "8 or 16 bits, which the HTP's table lacks"
 
 
+class HtpWork(Enum):
+    """What an op without products gives the HTP to do, as far as its time goes."""
+
+    # Nothing of its own: elements stay where they are, or the op before does it on its way.
+    NONE = "none"
+    # An op that the compiler often does by writing its inputs side by side.
+    PLACEMENT = "placement"
+    TRANSPOSE = "transpose"
+    ELEMENTS = "elements"
+    # Element by element as well: a function that is no line (Sigmoid, Gelu).
+    CURVE = "curve"
+    # Sums over whole rows before any result (norms, Softmax).
+    STATISTICS = "statistics"
+
+
 @dataclass(frozen=True)
 class Roles:
     """Positions of weights and biases among an op's inputs."""

@@ -25,6 +25,7 @@ from edgewright.llm.rounding.codes import Codes, Grid
 from edgewright.llm.rounding.gptq import Compensation
 from edgewright.llm.rounding.refine import TURNS
 from edgewright.llm.rounding.scales import quantize_with_search
+from edgewright.llm.smoothing import smooth_layer
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,8 @@ def quantize_checkpoint(
         recipe: how.
         texts: tokens that calibrate, piece by piece; the recipe 'fast' needs none.
     """
-    texts, engine = () if recipe.name == FAST else texts, Engine(recipe.device)
+    needs_text = recipe.name != FAST or recipe.is_smoothed
+    texts, engine = texts if needs_text else (), Engine(recipe.device)
     log.info("quantizing with %s", engine.name)
     states = [engine.take(read_embeddings(checkpoint, text)) for text in texts]
     yield _quantize_rows(checkpoint.find(EMBEDDING), EMBEDDING, recipe, None, engine)
@@ -91,6 +93,8 @@ def _quantize_layer(
 ) -> Generator[Quantized, None, list[Array]]:
     weights = {name: engine.take(array) for name, array in read_layer(checkpoint, number).items()}
     moments = _collect_moments(checkpoint, weights, states)
+    if recipe.is_smoothed and moments:
+        weights, moments = _smooth(checkpoint, recipe, number, weights, moments)
     for name in list(weights):
         full = name_layer_tensor(number, name)
         grid = recipe.find_grid(full) if weights[name].ndim == 2 else None
@@ -102,6 +106,15 @@ def _quantize_layer(
         yield Quantized(full, iter([codes.fetch()]))
     # Layers to come are calibrated with what this one gives now.
     return [run_layer(checkpoint.spec, weights, state) for state in states]
+
+
+def _smooth(
+    checkpoint: Checkpoint, recipe: Recipe, number: int, weights: Weights, moments: dict[str, Array]
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Of matrices in few bits; the others lose nothing."""
+    all_grids = {name: recipe.find_grid(name_layer_tensor(number, name)) for name in moments}
+    grids = {name: grid for name, grid in all_grids.items() if grid is not None and grid.bits <= 4}
+    return smooth_layer(checkpoint.spec, weights, moments, grids)
 
 
 def _take_kept_layer(
@@ -170,7 +183,8 @@ def _iterate_codes(
     name: str, parts: Iterator[Array], grid: Grid, recipe: Recipe, moments: Array | None
 ) -> Iterator[Codes]:
     """More than 4 bits are fine as they are; 4 need what the recipe says."""
-    compensation = None if moments is None or grid.bits > 4 else Compensation(moments)
+    is_plain = moments is None or grid.bits > 4 or recipe.name == FAST
+    compensation = None if moments is None or is_plain else Compensation(moments)
     for part in parts:
         if compensation is None:
             codes = quantize_with_search(part, grid)

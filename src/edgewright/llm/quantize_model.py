@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from edgewright.core.errors import AccuracyGate, UnsupportedFeature, UsageError, Where, shown
@@ -17,7 +17,8 @@ from edgewright.llm.layer_state import name_state_folder, remove_layer_state
 from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.matrix_errors import MatrixError, collect_matrix_errors
 from edgewright.llm.recipe import BALANCED, BEST, BITS, FAST, FLOAT_ACTIVATIONS, INT8_ACTIVATIONS, Recipe
-from edgewright.llm.writers.gguf_types import apply_gguf_type
+from edgewright.llm.sensitivity import widen_sensitive
+from edgewright.llm.writers.gguf_types import apply_gguf_type, settle_types
 
 log = logging.getLogger(__name__)
 Writer = Callable[[Checkpoint, Recipe, Path, Sequence[Array]], None]
@@ -43,6 +44,9 @@ class LanguageModelFile:
     # What its runtime made of a text, where that was asked for.
     score: TextScore | None = None
     matrices: tuple[MatrixError, ...] = ()
+    # Where bits are mixed: nats by which each matrix alone changes what the model says; which got more.
+    sensitivity: dict[str, float] = field(default_factory=dict)
+    widened: tuple[str, ...] = ()
 
 
 def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
@@ -75,7 +79,7 @@ def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own
     texts = read_calibration_texts(checkpoint, Path(calibration)) if calibration else []
     path = Path(output) if output else _name_file(checkpoint, recipe, format)
     _keep_source(checkpoint, path)
-    recipe = _keep_layers(recipe, path, resume=resume)
+    recipe, sensitivity = _mix(checkpoint, _keep_layers(recipe, path, resume=resume), texts, format)
     with collect_matrix_errors() as errors, _tell_of_layers(recipe.state):
         _find_writer(format)(checkpoint, recipe, path, texts)
     if recipe.state is not None:
@@ -92,6 +96,8 @@ def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own
         seconds=time.monotonic() - start,
         score=None if text is None else evaluate_file(path, text, against=checkpoint.source),
         matrices=errors.list_errors(),
+        sensitivity=sensitivity,
+        widened=tuple(name for name in sensitivity if recipe.is_kept(name)),
     )
 
 
@@ -162,6 +168,18 @@ def _name_file(checkpoint: Checkpoint, recipe: Recipe, kind: str) -> Path:
     name = source.stem if source.is_file() else source.name
     ending = ".gguf" if kind == "gguf" else f"-{kind}"
     return Path(f"{name}-{recipe.precision}{ending}")
+
+
+def _mix(
+    checkpoint: Checkpoint, recipe: Recipe, texts: Sequence[Array], kind: str
+) -> tuple[Recipe, dict[str, float]]:
+    """More bits for sensitive matrices, where the recipe has room for them."""
+    if not texts and (recipe.mixed is not None or recipe.is_smoothed):
+        raise UsageError("mixed bits and AWQ need a text that calibrates", do="add --calib TEXT")
+    if recipe.mixed is None:
+        return recipe, {}
+    settled = settle_types(checkpoint, recipe) if kind == "gguf" else recipe.widen_head(checkpoint.head)
+    return widen_sensitive(checkpoint, settled, texts, recipe.mixed)
 
 
 def _keep_layers(recipe: Recipe, path: Path, *, resume: bool) -> Recipe:

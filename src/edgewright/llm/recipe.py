@@ -45,6 +45,10 @@ class Recipe:
     keep: Mapping[str, str] = field(default_factory=dict)
     # Whether some matrices get more bits, as llama.cpp mixes Q4_K_M.
     is_mix: bool = False
+    # Whether inputs that are large get finer weights (AWQ).
+    is_smoothed: bool = False
+    # Bits of a weight on the average, where sensitive matrices get more; None: all alike.
+    mixed: float | None = None
     # What computes: a GPU where there is one, or numpy.
     device: str = AUTO
     # What products round their inputs to: int8, float, or as the runtime does by itself.

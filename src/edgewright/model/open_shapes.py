@@ -27,12 +27,21 @@ def read_shapes_from_samples(
     graph = _make_inputs_graph(model) if model.graph is None else model.graph
     # Values that shape the graph must be known first: what opens the model again says so.
     is_waiting = any(item.is_bound for item in model.inputs)
-    sizes = {} if is_waiting or not _open_symbols(graph) else _read_sizes(graph, data, images)
+    sizes = {} if is_waiting else read_open_sizes(graph, data, images)
     if not sizes:
         return shapes, ""
+    return replace(shapes, define_symbols=(*shapes.define_symbols, *sizes.items())), explain_sizes(sizes)
+
+
+def read_open_sizes(graph: Graph, data: Data, images: Preprocessing | None = None) -> dict[str, int]:
+    """The sizes that samples have in every open dimension of a graph's inputs but the batch."""
+    return _read_sizes(graph, data, images) if _open_symbols(graph) else {}
+
+
+def explain_sizes(sizes: Mapping[str, int]) -> str:
+    """What a user should know of sizes that were read off samples."""
     said = ", ".join(f"{name} = {size}" for name, size in sizes.items())
-    note = f"open dimensions have the sizes of the samples: {said}; {spell_option('symbols')} chooses others"
-    return replace(shapes, define_symbols=(*shapes.define_symbols, *sizes.items())), note
+    return f"open dimensions have the sizes of the samples: {said}; {spell_option('symbols')} chooses others"
 
 
 def _make_inputs_graph(model: Model) -> Graph:

@@ -8,7 +8,7 @@ import numpy as np
 
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import Sample, part_of_another, register, scalar
-from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, Range
+from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, HtpWork, Range
 from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import Binary, Unary
 
@@ -26,6 +26,7 @@ SELU_ALPHA, SELU_SCALE = 1.67326319217681884765625, 1.05070102214813232421875
 class Relu(Unary):
     """max(x, 0)."""
 
+    htp_work = HtpWork.NONE
     limits = (0.0, math.inf)
     is_clamp = True
     is_arithmetic = True
@@ -42,6 +43,7 @@ class Relu(Unary):
 class Relu1(Unary):
     """x between -1 and 1."""
 
+    htp_work = HtpWork.NONE
     limits = (-1.0, 1.0)
     is_clamp = True
 
@@ -55,6 +57,7 @@ class Relu1(Unary):
 class Relu6(Unary):
     """x between 0 and 6."""
 
+    htp_work = HtpWork.NONE
     limits = (0.0, 6.0)
     is_clamp = True
 
@@ -69,6 +72,7 @@ class Relu6(Unary):
 class ReluMinMax(Unary):
     """x between two bounds; the upper one wins where they cross."""
 
+    htp_work = HtpWork.NONE
     is_clamp = True
 
     min_value: float = scalar(DType.FLOAT_32)
@@ -146,6 +150,7 @@ class HardSwish(Unary):
 class Prelu(Binary):
     """x where it is not negative, else x times a slope that broadcasts."""
 
+    htp_work = HtpWork.NONE
     is_fused_on_htp = True
 
     @staticmethod

@@ -11,7 +11,7 @@ from edgewright.core.errors import TypeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.op import ANY, Op, Port, Sample, register, structural
-from edgewright.ir.traits import EncodingRule
+from edgewright.ir.traits import EncodingRule, HtpWork
 from edgewright.ir.types import TensorType
 
 # Of the 8-bit floats these clamp on request; FLOAT_8E8M0 has no sign and rounds by a mode of its own.
@@ -28,6 +28,7 @@ class Cast(Op):
     plain integers of a source model meet the encodings that say what they stand for.
     """
 
+    htp_work = HtpWork.NONE
     inputs = (Port("in[0]", ANY - {DType.STRING}),)
     encoding_rule = EncodingRule.FIXED
     is_encoder = True

@@ -9,7 +9,7 @@ import numpy as np
 from edgewright.core.errors import TypeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import FIXED_POINTS, NUMERIC, Op, Port, Sample, register
-from edgewright.ir.traits import HtpPrecision
+from edgewright.ir.traits import HtpPrecision, HtpWork
 from edgewright.ir.types import TensorType
 from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.elementwise_dims import (
@@ -31,6 +31,7 @@ CONDITIONS = TRUTHS | {DType.INT_32}
 class Unary(Op):
     """An op that maps each element by itself; ``meaning`` is the function."""
 
+    htp_work = HtpWork.CURVE
     inputs = (Port("in[0]", NUMERIC),)
     meaning: ClassVar[Callable[..., Any]]
 

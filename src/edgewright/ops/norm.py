@@ -9,7 +9,7 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import FLOATS, Op, Port, Sample, given, register, scalar, tensor
-from edgewright.ir.traits import Roles
+from edgewright.ir.traits import HtpWork, Roles
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 from edgewright.ops.elementwise import widened
@@ -19,6 +19,7 @@ from edgewright.ops.elementwise import widened
 class Norm(Op):
     """Any op that scales its input by statistics or weights and keeps the shape."""
 
+    htp_work = HtpWork.STATISTICS
     inputs = (Port("in[0]", FLOATS), Port("in[1]", is_required=False), Port("in[2]", is_required=False))
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
@@ -72,6 +73,7 @@ class Norm(Op):
 class Batchnorm(Norm):
     """x * weight + bias for each channel: what is left of a batch norm once its statistics are folded in."""
 
+    htp_work = HtpWork.NONE
     inputs = (Port("in[0]", FLOATS), Port("in[1]"), Port("in[2]", is_required=False))
 
     def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
@@ -176,6 +178,7 @@ class RmsNorm(AxesNorm):
 class L2Norm(Op):
     """x / max(length over axes, epsilon); ``axes`` wins over ``axis`` where both are given."""
 
+    htp_work = HtpWork.STATISTICS
     inputs = (Port("in[0]", FLOATS),)
 
     axis: int = scalar(DType.UINT_32, 0)

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import FLOATS, Op, Port, Sample, register, scalar
-from edgewright.ir.traits import HtpPrecision
+from edgewright.ir.traits import HtpPrecision, HtpWork
 from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import widened
 from edgewright.ops.norm import Norm, keeps_channels_last
@@ -139,6 +139,7 @@ class GroupNorm(ChannelNorm):
 class Lrn(Op):
     """x / (bias + alpha * sum of squares of the neighbours within ``radius``) ** beta."""
 
+    htp_work = HtpWork.STATISTICS
     htp_precision = HtpPrecision.EIGHT_BITS
     inputs = (Port("in[0]", FLOATS),)
 

@@ -10,7 +10,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Shape, element_count, is_static
 from edgewright.ir.op import Op, Port, Sample, register, scalar, structural, tensor
-from edgewright.ir.traits import EncodingRule
+from edgewright.ir.traits import EncodingRule, HtpWork
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis, permute_shape
 
@@ -20,6 +20,7 @@ from edgewright.ops.axes import moved_axis, permute_shape
 class Reshape(Op):
     """The same elements in row-major order, in another shape."""
 
+    htp_work = HtpWork.NONE
     is_arithmetic = True
     scaled_inputs = (0,)
     encoding_rule = EncodingRule.SAME_AS_INPUT
@@ -58,6 +59,7 @@ class Reshape(Op):
 class Transpose(Op):
     """Axes in another order: output axis i is input axis perm[i]."""
 
+    htp_work = HtpWork.TRANSPOSE
     is_arithmetic = True
     scaled_inputs = (0,)
     encoding_rule = EncodingRule.SAME_AS_INPUT
@@ -90,6 +92,7 @@ class Transpose(Op):
 class Concat(Op):
     """Tensors joined along one axis."""
 
+    htp_work = HtpWork.PLACEMENT
     inputs = (Port("in[0..m]", is_repeated=True),)
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
@@ -136,6 +139,7 @@ class Concat(Op):
 class Squeeze(Op):
     """The tensor without some of its axes of size 1."""
 
+    htp_work = HtpWork.NONE
     is_arithmetic = True
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
@@ -183,6 +187,7 @@ class Squeeze(Op):
 class ExpandDims(Op):
     """The tensor with one more axis, of size 1."""
 
+    htp_work = HtpWork.NONE
     is_arithmetic = True
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
@@ -210,6 +215,7 @@ class ExpandDims(Op):
 class Pack(Op):
     """Tensors of one shape stacked along a new axis."""
 
+    htp_work = HtpWork.PLACEMENT
     inputs = (Port("in[0..m]", is_repeated=True),)
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
@@ -242,6 +248,7 @@ class Pack(Op):
 class UnPack(Op):
     """The slices of a tensor along one axis."""
 
+    htp_work = HtpWork.NONE
     outputs = (Port("out[0..m]", is_repeated=True),)
     encoding_rule = EncodingRule.SAME_AS_INPUT
 

@@ -11,7 +11,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, is_static
 from edgewright.ir.op import Op, Sample, register, scalar, structural, tensor
-from edgewright.ir.traits import EncodingRule, HtpPrecision
+from edgewright.ir.traits import EncodingRule, HtpPrecision, HtpWork
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import permute_shape
 
@@ -130,6 +130,8 @@ class Pad(Op):
 @dataclass(frozen=True, kw_only=True)
 class Shape(Op):
     """Sizes of the axes from start up to end."""
+
+    htp_work = HtpWork.NONE
 
     # It reads no element.
     htp_precision = HtpPrecision.UNLISTED

@@ -11,7 +11,7 @@ from edgewright.core.errors import ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Shape, ceil_div, lower_bound, maximum, minimum
 from edgewright.ir.op import Op, Port, Sample, register, scalar, tensor
-from edgewright.ir.traits import EncodingRule
+from edgewright.ir.traits import EncodingRule, HtpWork
 from edgewright.ir.types import TensorType, type_of
 from edgewright.ops.axes import moved_axis, permute_shape
 
@@ -27,6 +27,7 @@ FAR = (1 << 31) - 1
 class StridedSlice(Op):
     """Every stride-th element from begin up to end, on each axis. Bit i of a mask is about ranges[i]."""
 
+    htp_work = HtpWork.NONE
     scaled_inputs = (0,)
     encoding_rule = EncodingRule.SAME_AS_INPUT
 
@@ -113,6 +114,7 @@ class StridedSlice(Op):
 class Split(Op):
     """Parts of a tensor along one axis; split_index holds where the second and later parts begin."""
 
+    htp_work = HtpWork.NONE
     scaled_inputs = (0,)
     outputs = (Port("out[0..m]", is_repeated=True),)
     encoding_rule = EncodingRule.SAME_AS_INPUT

@@ -11,7 +11,7 @@ import numpy as np
 from edgewright.core.errors import ShapeMismatch, UnsupportedFeature
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import Op, Port, Sample, register, scalar
-from edgewright.ir.traits import EncodingRule, HtpPrecision
+from edgewright.ir.traits import EncodingRule, HtpPrecision, HtpWork
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
 from edgewright.ops.broadcast import broadcast_shapes
@@ -30,6 +30,7 @@ def log_shares(x: Array, axis: int) -> Array:
 class Softmax(Op):
     """exp(beta * x) of each element, divided by their sum along an axis (the last if none is given)."""
 
+    htp_work = HtpWork.STATISTICS
     limits = (0.0, 1.0)
     is_probability = True
     ignores_masked = True
@@ -95,6 +96,8 @@ class MaskMode(IntEnum):
 @dataclass(frozen=True, kw_only=True)
 class MaskedSoftmax(Op):
     """Softmax of the last axis after a mask [batch, channel] was added to every row and column."""
+
+    htp_work = HtpWork.STATISTICS
 
     # Its range is known, as that of a Softmax.
     htp_precision = HtpPrecision.UNLISTED

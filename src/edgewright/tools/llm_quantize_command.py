@@ -27,6 +27,8 @@ def run(
         block=options.block,
         is_symmetric=not options.asym,
         keep=dict(options.keep),
+        is_smoothed=options.awq,
+        mixed=options.mixed,
         device=options.device,
         activations=options.activations or "",
     )
@@ -57,6 +59,7 @@ TOOL = Tool(
         (f"{NAME} Phi-3.5-mini-instruct", "4 bits in blocks of 32, no text needed"),
         (f"{NAME} Phi-3.5-mini-instruct --calib book.txt -o phi.gguf", "the same size, less damage"),
         (f"{NAME} Phi-4-mini-instruct --gguf_type q4_k_m --calib book.txt", "super-blocks of llama.cpp"),
+        (f"{NAME} Phi-4-mini-instruct --calib book.txt --mixed 5", "8 bits where they matter most"),
         (f"{NAME} Phi-4-mini-instruct --precision int8 --to onnx", "8 bits, for ONNX Runtime GenAI"),
         (f"{NAME} Phi-3.5-mini-instruct --to openvino --calib a.txt --verify --text b.txt", "run and judged"),
         (f"{NAME} Phi-3.5-mini-instruct --keep lm_head=int8 --keep down_proj=int8", "some matrices wider"),

@@ -38,6 +38,9 @@ COMMANDS: dict[str, Command] = {
     "profile": Command(
         "edgewright.tools.profile_command", "measure a model on all backends side by side, op by op"
     ),
+    "estimate": Command(
+        "edgewright.tools.estimate_command", "say how fast a model will be on a chip, as a range"
+    ),
     "debug": Command(
         "edgewright.tools.debug_command", "find where a quantized model loses accuracy, and what helps"
     ),

@@ -99,12 +99,14 @@ def read_parameter(item: Field[Any]) -> Parameter:
 
 
 def choose_from(*choices: str) -> Kind:
-    """A word out of a fixed list."""
+    """A word out of a fixed list; the guide writes some with an underscore here and a hyphen there."""
+    words = {choice.replace("-", "_"): choice for choice in choices}
 
     def read(given: Any) -> str:
-        if str(given) not in choices:
+        word = str(given).replace("-", "_")
+        if word not in words:
             raise ValueError(f"expected one of: {', '.join(choices)}")
-        return str(given)
+        return words[word]
 
     return Kind("String", read)
 

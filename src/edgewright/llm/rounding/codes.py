@@ -7,6 +7,9 @@ from edgewright.core.errors import UnsupportedFeature
 from edgewright.core.numbers import Array
 from edgewright.llm.arrays import cast, fetch, find_library
 
+# Bits of a scale.
+HALF = 16
+
 
 @dataclass(frozen=True)
 class Nesting:
@@ -40,6 +43,16 @@ class Grid:
     def highest(self) -> int:
         """The largest code."""
         return self.lowest + (1 << self.bits) - 1
+
+    def count_bits(self, columns: int) -> float:
+        """Of a weight with its share of scales and zeros, in a row of so many."""
+        block, nesting = self.find_block(columns), self.nesting
+        parts = 1 if self.is_symmetric else 2
+        if nesting is None:
+            return self.bits + (HALF + (parts - 1) * self.bits) / block
+        unit = HALF if nesting.is_half else 2 * HALF
+        step = (nesting.highest - nesting.lowest).bit_length()
+        return self.bits + parts * (step / block + unit / self.find_span(columns))
 
     def find_block(self, columns: int) -> int:
         """How many values of a row share a scale."""

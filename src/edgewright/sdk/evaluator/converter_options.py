@@ -17,7 +17,9 @@ from edgewright.core.words import quote_names
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.framework import Framework, framework_of
 from edgewright.frontends.open_source import open_source
+from edgewright.ir.graph import Graph
 from edgewright.ir.symbols import batch_symbols
+from edgewright.ir.types import TensorType
 from edgewright.sdk.converter import ConverterOptions
 from edgewright.sdk.evaluator.schemas import InferenceSchema
 
@@ -64,12 +66,22 @@ class EvaluatedModel:
         """The model with 1 for every dimension that it leaves open and nobody gave a number."""
         if self.framework is not Framework.ONNX:
             return self
-        spec = InputSpec(input_shapes=dict(self.shapes), symbols=dict(self.symbols), batch=self.batch)
-        inputs = open_source(self.path, spec).inputs
+        inputs = self._open_inputs()
         batches = batch_symbols(inputs)
         open_names = {name for tensor_type in inputs.values() for name in tensor_type.symbols}
         names = tuple(sorted(open_names - batches - self.symbols.keys()))
         return replace(self, symbols={**dict.fromkeys(names, 1), **self.symbols}, assumed=names)
+
+    def make_inputs_graph(self) -> Graph:
+        """A graph of the inputs alone, with dimensions that are open."""
+        graph = Graph()
+        for name, tensor_type in self._open_inputs().items():
+            graph.add_input(name, tensor_type)
+        return graph
+
+    def _open_inputs(self) -> Mapping[str, TensorType]:
+        spec = InputSpec(input_shapes=dict(self.shapes), symbols=dict(self.symbols), batch=self.batch)
+        return open_source(self.path, spec).inputs
 
     def explain(self, problem: EdgewrightError) -> EdgewrightError:
         """The error of a conversion; where sizes were assumed, they are the first thing to look at."""
