@@ -60,6 +60,7 @@ from edgewright.build.request import BuildRequest
 from edgewright.build.settle import Settler
 from edgewright.build.shared_build import identify_work, take_shared_build
 from edgewright.build.stages import (
+    LAYER_SAMPLES,
     NATIVE,
     SIMULATION,
     AnalysisResult,
@@ -365,10 +366,11 @@ class _Build:
     ) -> AnalysisResult:
         """Where accuracy is lost, and what is known to help."""
         chosen = find_chosen(results)
-        emulator = open_emulator(self._chip, backend)
-        result = analyse_candidate(
-            self._source, graph, self._samples, chosen, emulator, self._budget.layers_seconds
-        )
+        # Where the time is up, one sample in the simulation must do.
+        is_late = self._budget.seconds > self._request.time_limit
+        emulator = None if is_late else open_emulator(self._chip, backend)
+        few = list(self._samples.judging.selection.select(1 if is_late else LAYER_SAMPLES))
+        result = analyse_candidate(self._source, graph, few, chosen, emulator, self._budget.layers_seconds)
         advice = keep_what_helps(result.findings, chosen.candidate, self._find_override_trial(chosen))
         on_miss = self._advise_on_miss(results, evaluation, result.layers)
         return replace(result, findings=(*on_miss, *advice))

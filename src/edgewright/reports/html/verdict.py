@@ -201,6 +201,12 @@ def _describe_way_out(record: BuildRecord) -> str:
             "To do: edgewright debug finds the first op that simulation and emulator compute differently; "
             f"or allow more than {allowed}."
         )
+    unbuilt = [each.name for each in record.left_out if each.is_for_time]
+    if unbuilt:
+        return (
+            f"To do: give it more time with --time-limit, for {', '.join(unbuilt)}; "
+            f"or allow more than {allowed}."
+        )
     if any(finding.kind == NO_PRECISION for finding in record.findings):
         return (
             f"To do: allow more than {allowed}, or change the model: no precision keeps it on these samples."
