@@ -103,8 +103,8 @@ def _describe_miss(loss: Loss, limit: float) -> str:
 def _describe_doubt(loss: Loss, limit: float, needed: int | None) -> str:
     if loss.samples < FEWEST:
         count = "one sample" if loss.samples == 1 else f"{loss.samples} samples"
-        more = f"at least {FEWEST - loss.samples} more of its kind are needed to tell"
-        return f"{loss.points:.2f} points are lost on {count}, and so few show nothing of others: {more}"
+        text = f"{loss.points:.2f} points are lost on {count}, and so few show nothing of others"
+        return f"{text}: at least {FEWEST} are needed"
     lost = f"{loss.points:.2f} points are lost on {loss.samples} samples, with others up to {loss.high:.2f}"
     if needed is None:
         return f"{lost}: too near to the limit of {limit:g} to be proven"
