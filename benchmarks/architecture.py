@@ -14,7 +14,7 @@ import torch
 import edgewright as ew
 from benchmarks.architectures import Row
 
-__all__ = ["measure"]
+__all__ = ["build_architecture", "convert_architecture", "measure"]
 
 # Small images save time; architectures that need larger ones say so by an error.
 SIZES = (64, 96, 128, 160, 192, 224, 240, 256, 299, 331)
@@ -29,11 +29,11 @@ TINY = 1e-3
 
 def measure(name: str) -> Row:
     """Converts, simulates, compiles and runs it on one image of noise."""
-    model, image = _build(name)
+    model, image = build_architecture(name)
     parameters = sum(weights.numel() for weights in model.parameters())
     with torch.no_grad():
         expected = _first(model(image)).numpy()
-    converted = _convert(model, image)
+    converted = convert_architecture(model, image)
     feed = {converted.inputs[0].name: image.numpy()}
     real = _only(converted.run(feed, threads=1))
     difference = float(np.abs(real - expected).max() / np.abs(expected).max())
@@ -47,7 +47,7 @@ def measure(name: str) -> Row:
     return Row(**{**asdict(row), "emulator_db": _measure_noise(real, emulated)})
 
 
-def _build(name: str) -> tuple[Any, Any]:
+def build_architecture(name: str) -> tuple[Any, Any]:
     """The architecture with an image of the smallest size that it takes."""
     problem: Exception | None = None
     for pixels in SIZES:
@@ -101,7 +101,8 @@ def _learn_scales(model: Any, images: Any) -> None:
         hook.remove()
 
 
-def _convert(model: Any, image: Any) -> ew.Model:
+def convert_architecture(model: Any, image: Any) -> ew.Model:
+    """The architecture, traced and converted."""
     with tempfile.TemporaryDirectory() as folder, torch.no_grad():
         path = Path(folder) / "model.pt"
         traced = torch.jit.trace(model, image, check_trace=False)

@@ -205,7 +205,6 @@ def test_a_wrong_command_is_one_clear_error_and_writes_nothing(call, here, words
 @pytest.mark.parametrize(
     ("model", "backend", "code", "why"),
     [
-        ("float.dlc", "htp-sim", 4, "computes in float32"),
         ("m.so", "cpu", 3, "does not exist"),
         ("m.onnx", "cpu", 2, "is not converted yet"),
         ("none.dlc", "cpu", 3, "does not exist"),

@@ -142,6 +142,8 @@ def test_the_tree_has_the_guides_examples_and_the_courses_library(root):
     assert os.access(script, os.X_OK)
     case = json.loads((root / "examples/QNN/ThroughputNetRun/throughput_example.json").read_text())
     assert {*case} == {"backends", "models", "contexts", "testCase"}
+    words = [sys.executable, root / "benchmarks" / "QNN" / "qnn_bench.py", "--help"]
+    assert "usage: qnn_bench.py" in subprocess.run(words, capture_output=True, text=True, check=True).stdout
     library = root / "lib" / "libQnn.so"
     assert library.resolve() == (root / LIBRARIES / "libQnnHtp.so").resolve()
 

@@ -14,13 +14,18 @@ from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Relu
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
-from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
+from edgewright.ops.elementwise import (
+    ElementWiseAdd,
+    ElementWiseMaximum,
+    ElementWiseMultiply,
+    ElementWiseSubtract,
+)
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.quant import Convert
 from edgewright.ops.reduce_softmax import Softmax
 
-KINDS = ("conv", "strided", "few", "pointwise", "sparse", "depthwise", "product")
+KINDS = ("conv", "strided", "few", "pointwise", "sparse", "depthwise", "strided_depthwise", "product")
 
 
 def activation(graph: Graph, name: str, shape: tuple[int, ...], random: np.random.Generator) -> Array:
@@ -200,6 +205,8 @@ EXACT: dict[str, Callable[[], tuple[Graph, dict[str, Array]]]] = {
     },
     **{f"add-{seed}": partial(pair, ElementWiseAdd(), seed) for seed in range(6)},
     **{f"subtract-{seed}": partial(pair, ElementWiseSubtract(), seed) for seed in range(6)},
+    **{f"multiply-{seed}": partial(pair, ElementWiseMultiply(), seed) for seed in range(6)},
+    **{f"maximum-{seed}": partial(pair, ElementWiseMaximum(), seed) for seed in range(3)},
     **{f"add-number-{seed}": partial(shifted, ElementWiseAdd(), seed) for seed in range(4)},
     **{f"subtract-number-{seed}": partial(shifted, ElementWiseSubtract(), seed) for seed in range(4)},
     **{

@@ -74,7 +74,7 @@ from edgewright.build.stages import (
 from edgewright.build.stateful_samples import RecurrentState, add_states, drop_state_inputs
 from edgewright.build.time_budget import MOST_PASSES, TimeBudget
 from edgewright.build.written_io import describe_written_io, rename_outputs, write_example
-from edgewright.config.build import AUTO
+from edgewright.config.build import AUTO, FASTEST
 from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
@@ -82,6 +82,8 @@ from edgewright.core.folder_lock import FolderHeld, hold_folder, is_folder_held
 from edgewright.core.plain import to_json
 from edgewright.data.copies import leave_out_copies
 from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
+from edgewright.estimate.candidates import estimate_candidates
+from edgewright.estimate.records import TimeRange
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.records import Loss
 from edgewright.evaluate.verdict import describe_disagreement, judge_loss
@@ -265,10 +267,19 @@ class _Build:
         names = list_candidates(request.precision, self._chip.arch)
         self._results: dict[str, CandidateResult] = {}
         searched = search_precisions(
-            (AS_GIVEN,) if self._known.is_quantized else names, request.limit, self._finish_candidate
+            (AS_GIVEN,) if self._known.is_quantized else names,
+            request.limit,
+            self._finish_candidate,
+            self._times if request.prefer == FASTEST else None,
         )
         self._left_out = list(searched.left_out)
         return list(searched.results)
+
+    @cached_property
+    def _times(self) -> dict[str, TimeRange]:
+        """What candidates take on the chip, estimated."""
+        names = (*list_candidates(AUTO), *list_candidates(self._request.precision))
+        return estimate_candidates(self._source, self._chip, names)
 
     def _finish_candidate(self, name: str) -> CandidateResult | LeftOut:
         """A candidate, built unless it was built before or its time is up; the first is built in any case."""
@@ -440,7 +451,9 @@ class _Build:
             verdict=verdict,
             metric=metric,
             accuracy=accuracy,
-            candidates=tuple(result.candidate for result in results),
+            candidates=tuple(
+                replace(result.candidate, time=self._times.get(result.candidate.name)) for result in results
+            ),
             layers=analysis.layers,
             tensors=analysis.tensors,
             findings=(*poor, *self._list_warnings(preflight), *analysis.findings),

@@ -51,10 +51,11 @@ def means_real_numbers(op: Op, types: Sequence[TensorType]) -> bool:
     if not fixed or op.is_encoder:
         return False
     is_mixed = len(fixed) > 1 or any(t.dtype.is_float for t in types)
-    return not op.keeps_encoding or is_mixed or _fills(op)
+    return not op.keeps_encoding or is_mixed or fills_gaps(op)
 
 
-def _fills(op: Op) -> bool:
+def fills_gaps(op: Op) -> bool:
+    """Whether an op that moves elements puts numbers of its own beside them."""
     return isinstance(op, FILLERS) or (isinstance(op, Pad) and op.scheme == Scheme.CONSTANT)
 
 

@@ -28,6 +28,7 @@ _EXAMPLES = {
     "examples/QNN/NetRun/net-run.sh": "net-run.sh.txt",
     "examples/QNN/NetRun/android/android-qnn-net-run.sh": "android-qnn-net-run.sh.txt",
     "examples/QNN/ThroughputNetRun/throughput_example.json": "throughput_example.json",
+    "benchmarks/QNN/bench_example.json": "bench_example.json",
 }
 # The course names one library for all backends: it is the HTP's.
 _COURSE_LIBRARY, _COURSE_TARGET = "libQnn.so", "libQnnHtp.so"
@@ -124,7 +125,10 @@ def _read_shell_scripts(root: Path) -> dict[Path, Chunks]:
 
 
 def _read_examples(root: Path) -> dict[Path, Chunks]:
-    return {root / place: [_read_data(name)] for place, name in _EXAMPLES.items()}
+    held: dict[Path, Chunks] = {root / place: [_read_data(name)] for place, name in _EXAMPLES.items()}
+    bench = "import sys\n\nfrom edgewright.tools.qnn_bench import main\n\nsys.exit(main())\n"
+    held[root / "benchmarks" / "QNN" / "qnn_bench.py"] = [f"#!{sys.executable} -P\n{bench}".encode()]
+    return held
 
 
 def _read_samples(root: Path) -> dict[Path, Chunks]:

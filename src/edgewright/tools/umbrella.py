@@ -35,6 +35,7 @@ COMMANDS: dict[str, Command] = {
     "convert": Command("edgewright.tools.convert_command", "convert a model to QNN artifacts"),
     "quantize": Command("edgewright.tools.quantize_command", "quantize a model, and measure what that costs"),
     "run": Command("edgewright.tools.run_command", "run a model, and compare it with its source"),
+    "replay": Command("edgewright.tools.replay_command", "run what the Saver recorded on a backend"),
     "profile": Command(
         "edgewright.tools.profile_command", "measure a model on all backends side by side, op by op"
     ),

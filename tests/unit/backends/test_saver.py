@@ -9,8 +9,11 @@ import edgewright as ew
 from edgewright.backends.base import RunOptions
 from edgewright.backends.registry import find_backend
 from edgewright.backends.saver import SaverBackend
+from edgewright.backends.saver.c_program import write_program
 from edgewright.backends.saver.replay import replay
 from edgewright.core.errors import BadInput, UsageError
+from edgewright.core.numbers import DType
+from edgewright.lower.qnn_graph import QnnGraph, QnnTensor, TensorKind
 from tests.native.nets import conv_net, values
 
 
@@ -66,3 +69,16 @@ def test_a_damaged_recording_is_one_clear_error(recorded, damage):
 def test_a_missing_input_is_named(tmp_path):
     with pytest.raises(UsageError, match=r"inputs \['x'\] are missing"):
         SaverBackend(tmp_path).prepare(conv_net(), RunOptions()).run({})
+
+
+def test_the_program_has_the_calls_of_the_recording(recorded):
+    text = (recorded / "saver_output.c").read_text()
+    assert text.count("addNode((Qnn_OpConfigV1_t)") == 2
+    assert text.count("  execute((const uint64_t[])") == 2
+    assert text.endswith("  return finish();\n}\n")
+
+
+def test_names_cannot_leave_their_literals_in_the_program():
+    odd = QnnTensor('a"?\\\n', TensorKind.APP_WRITE, DType.FLOAT_32, (1,))
+    program = write_program(QnnGraph("g", {odd.name: odd}, []), {})
+    assert '"a\\042\\077\\134\\012"' in program

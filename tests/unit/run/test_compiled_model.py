@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError
+from edgewright.core.errors import BadInput, UsageError
 from tests.cli.context_models import IS_NATIVE, NO_WHEEL, inputs
 from tests.cli.models import image_net
 
@@ -40,12 +40,14 @@ def test_several_models_are_graphs_of_one_context(model, tmp_path):
         compiled.run({"image": image}, graph="tow")
 
 
-def test_a_float_model_is_refused_by_the_simulation_and_nothing_is_written(tmp_path):
-    path = tmp_path / "float.bin"
+def test_a_float_model_is_computed_in_half_precision_by_the_simulation(tmp_path):
     source = ew.convert(image_net(tmp_path / "net.onnx", size=8), batch=1)
-    with pytest.raises(UnsupportedFeature, match="computes in float32"):
-        ew.compile(source, path, backend="htp-sim")
-    assert not path.exists()
+    compiled = ew.compile(source, tmp_path / "float.bin", backend="htp-sim")
+    feed = {"image": inputs()[0]}
+    real, half = source.run(feed)["features"], compiled.run(feed)["features"]
+    assert half.dtype == np.float32
+    assert 0 < np.abs(half - real).max() < 0.01 * np.abs(real).max()
+    np.testing.assert_array_equal(half, half.astype(np.float16))
 
 
 def test_a_missing_context_is_one_error(tmp_path):

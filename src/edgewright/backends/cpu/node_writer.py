@@ -3,10 +3,19 @@
 from collections.abc import Collection
 from dataclasses import replace
 
+from edgewright.backends.cpu.halves import HalfArithmetic, halve_value, look_up_half
 from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.packed import is_packed
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
-from edgewright.backends.cpu.sums import PLAIN, Rounding, SumForm, halve_value, round_sums, write_product
+from edgewright.backends.cpu.sums import (
+    PLAIN,
+    Rounding,
+    SumForm,
+    look_up,
+    round_sums,
+    shift_value,
+    write_product,
+)
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
@@ -45,7 +54,9 @@ class NodeWriter(Writer):
         before = len(self._nodes)
         self._label = node.name
         try:
-            names = (self._write_fixed if is_fixed else self._write_float)(lowering, node)
+            names = self._look_up(node) or (self._write_fixed if is_fixed else self._write_float)(
+                lowering, node
+            )
         except NotOnEngine:
             del self._nodes[before:]
             raise
@@ -53,10 +64,22 @@ class NodeWriter(Writer):
             self._seen_as.clear()
             self._stand_ins.clear()
         self._names.update(zip(node.outputs, names, strict=False))
-        if self._rounding.has_halves and not node.op.keeps_encoding:
-            for value in filter(None, node.outputs):
-                if self.graph.types[value].dtype == DType.FLOAT_32:
-                    self._names[value] = halve_value(self, self._names[value], self.graph.types[value].rank)
+        if self._rounding.halves is not None and not node.op.keeps_encoding:
+            self._halve_results(node, self._rounding.halves)
+
+    def _look_up(self, node: Node) -> list[str]:
+        """The result of a function of one float that has a table; nothing where it has none."""
+        halves = self._rounding.halves
+        types = {self.graph.types[value].dtype for value in (*node.inputs, *node.outputs) if value}
+        table = halves.table(node.op) if halves is not None and types == {DType.FLOAT_32} else None
+        return [] if table is None else [look_up_half(self, self.value(node.inputs[0]), table)]
+
+    def _halve_results(self, node: Node, halves: HalfArithmetic) -> None:
+        is_even = halves.has_even_ties(self.graph, node)
+        for value in filter(None, node.outputs):
+            kind = self.graph.types[value]
+            if kind.dtype == DType.FLOAT_32 and halves.table(node.op) is None:
+                self._names[value] = halve_value(self, self._names[value], kind.rank, is_even=is_even)
 
     def _write_fixed(self, lowering: Lowering, node: Node) -> list[str]:
         """Decoded, computed on real numbers, encoded: the engine makes an integer kernel of the three."""
@@ -83,6 +106,8 @@ class NodeWriter(Writer):
     def _write_sums(self, lowering: Lowering, node: Node, form: SumForm) -> list[str]:
         """Computed on whole numbers, then rounded as the form says."""
         stored = self.graph.types[node.outputs[0]]
+        if form.table is not None:
+            return [look_up(self, self.value(next(iter(form.inputs))), form.table)]
         if form.product is not None:
             sums = write_product(self, node, form.product)
             return [round_sums(self, sums, form, stored, stored.rank - 1)]
@@ -91,7 +116,9 @@ class NodeWriter(Writer):
                 self._stand_ins[value] = self.constant(form.constants[value])
             else:
                 seen = replace(self.graph.types[value], encoding=form.inputs[value])
-                self._stand_ins[value] = self.decoded(self.value(value), seen)
+                self._stand_ins[value] = shift_value(
+                    self, self.decoded(self.value(value), seen), form.shifts.get(value, 0.0)
+                )
         values = filter(None, (*node.inputs, *node.outputs))
         self._seen_as.update({v: self.graph.types[v].with_dtype(DType.FLOAT_32) for v in values})
         return [round_sums(self, self._write_float(lowering, node)[0], form, stored, stored.rank - 1)]

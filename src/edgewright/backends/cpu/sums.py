@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgewright.backends.cpu.halves import HalfArithmetic
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 # An end of a slice that is the end of everything.
 LAST = np.iinfo(np.int64).max
-LARGEST_HALF = 65504.0
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,10 @@ class SumForm:
     steps: tuple[Step, ...] = ()
     # Where the sums are those of a plain matrix product: the engine has a kernel of integers for it.
     product: IntegerProduct | None = None
+    # What is added to inputs.
+    shifts: Mapping[str, float] = field(default_factory=dict)
+    # Where the result only depends on the one input, which has 8 bits: the integer that each of its has.
+    table: Array | None = None
 
 
 # The form of a node, or None where the usual one (decoded, computed, encoded) serves.
@@ -65,8 +69,8 @@ class Rounding:
     """How results are rounded where that is not the engine's own way."""
 
     sums: Arithmetic | None = None
-    # Whether float32 results of ops that compute have only the 11 bits of a float16.
-    has_halves: bool = False
+    # Where float32 results of ops that compute have only the 11 bits of a float16.
+    halves: HalfArithmetic | None = None
 
 
 # The engine's own way.
@@ -117,21 +121,22 @@ def round_sums(w: "Writer", sums: str, form: SumForm, stored: TensorType, channe
     return w.node("QuantizeLinear", value, w.scalar(1.0, DType.FLOAT_32), zero)
 
 
-def halve_value(w: "Writer", value: str, rank: int) -> str:
-    """A float with 11 bits and at most twice the largest float16, as HTP keeps it."""
+def shift_value(w: "Writer", value: str, number: float) -> str:
+    """A value plus a number."""
+    if not number:
+        return value
     base, order = w.before_transpose(value)
     if order is not None:
-        return w.transpose(halve_value(w, base, rank), order)
-    low, high = (w.scalar(limit, DType.FLOAT_32) for limit in (-LARGEST_HALF, LARGEST_HALF))
-    within = w.node("Clip", value, low, high)
-    beyond = w.node("Clip", w.node("Sub", value, within), low, high)
-    return w.node("Add", _cast_twice(w, within, rank), _cast_twice(w, beyond, rank))
+        return w.transpose(shift_value(w, base, number), order)
+    return w.node("Add", value, w.scalar(number, DType.FLOAT_32))
 
 
-def _cast_twice(w: "Writer", value: str, rank: int) -> str:
-    # The reshape changes nothing, but without it the engine takes the casts for ones that do nothing.
-    narrow = w.node("Reshape", w.node("Cast", value, to=w.code(DType.FLOAT_16)), w.ints((0,) * rank))
-    return w.node("Cast", narrow, to=w.code(DType.FLOAT_32))
+def look_up(w: "Writer", indices: str, table: Array) -> str:
+    """What a table has for whole numbers."""
+    base, order = w.before_transpose(indices)
+    if order is not None:
+        return w.transpose(look_up(w, base, table), order)
+    return w.node("Gather", w.constant(table), w.node("Cast", indices, to=w.code(DType.INT_32)))
 
 
 def _write_step(w: "Writer", step: Step, value: str, rank: int, channels: int) -> str:
@@ -139,7 +144,8 @@ def _write_step(w: "Writer", step: Step, value: str, rank: int, channels: int) -
         return w.node(step.op, value, to=w.code(step.to))
     if step.operand is None:
         return w.node(step.op, value)
+    if not step.operand.ndim:
+        return w.node(step.op, value, w.constant(step.operand))
     shape = [1] * rank
     shape[channels] = step.operand.size
-    aligned = step.operand.reshape(shape if step.operand.ndim else ())
-    return w.node(step.op, value, w.constant(aligned))
+    return w.node(step.op, value, w.constant(step.operand.reshape(shape)))

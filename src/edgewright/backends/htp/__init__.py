@@ -5,16 +5,12 @@ from edgewright.backends.cpu.session import CpuSession
 from edgewright.backends.cpu.sums import Arithmetic, Rounding
 from edgewright.backends.htp.arithmetic import htp_sums
 from edgewright.backends.htp.fusions import with_fusions
-from edgewright.backends.htp.halves import with_halves
+from edgewright.backends.htp.halves import HALVES, with_halves
 from edgewright.backends.htp.signs import with_unsigned
-from edgewright.core.errors import UnsupportedFeature, Where
-from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph
 from edgewright.passes.htp.unroll_recurrent import with_steps
 
 __all__ = ["HtpFastSimBackend", "HtpSimBackend"]
-
-WIDE_FLOATS = frozenset({DType.FLOAT_32, DType.FLOAT_64})
 
 
 class HtpSimBackend:
@@ -27,18 +23,11 @@ class HtpSimBackend:
     has_exact_ends = False
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
-        """A session for a quantized or half-precision graph; the NPU has no other floats."""
-        floats = [node for node in graph.nodes if _is_wide_float(graph, node.outputs)]
-        if floats and len(floats) == len(graph):
-            raise UnsupportedFeature(
-                f"graph '{graph.name}' computes in float32, HTP computes in fixed point or float16",
-                Where(node=floats[0].name),
-                do="quantize the model, or convert it with --float_bw 16",
-            )
+        """A session for a graph; floats are computed in half precision, the NPU has no others."""
         outputs = (*graph.outputs, *options.extra_outputs)
         halved = with_halves(with_unsigned(with_steps(graph, outputs), outputs), outputs)
         fused = with_fusions(halved) if self.arithmetic else halved
-        return CpuSession(fused, options, Rounding(self.arithmetic, has_halves=True))
+        return CpuSession(fused, options, Rounding(self.arithmetic, HALVES))
 
 
 class HtpFastSimBackend(HtpSimBackend):
@@ -46,7 +35,3 @@ class HtpFastSimBackend(HtpSimBackend):
 
     name = "htp (fast simulation)"
     arithmetic = None
-
-
-def _is_wide_float(graph: Graph, values: list[str]) -> bool:
-    return any(value and graph.types[value].dtype in WIDE_FLOATS for value in values)

@@ -1,14 +1,23 @@
 """Which nodes of a fixed-point graph HTP rounds in its own way, and how they are written for the engine."""
 
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm
+from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
+from edgewright.backends.htp.mean_sums import average_axes, average_places
 from edgewright.backends.htp.requantize import (
+    COARSE_BITS,
+    FINE_BITS,
+    Multiplier,
     added_bias,
     away_from_zero,
+    cut_sums,
+    is_byte,
     multiplier,
+    shift_down,
     sum_weights,
 )
 from edgewright.core.numbers import Array, DType
@@ -16,29 +25,38 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, given
 from edgewright.ir.types import TensorType
+from edgewright.ops.activation import Prelu
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
-from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
+from edgewright.ops.conv_transpose import TransposeConv2d
+from edgewright.ops.elementwise import (
+    ElementWiseAdd,
+    ElementWiseMaximum,
+    ElementWiseMinimum,
+    ElementWiseMultiply,
+    ElementWiseSubtract,
+)
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.pool import PoolAvg2d
+from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_softmax import Softmax
+from edgewright.ops.reference import fills_gaps
 from edgewright.ops.windows import Geometry
 
 WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
-COARSE_BITS, FINE_BITS = 12, 15
 # Offsets of a sum's operands are added in these units.
 OFFSET_UNIT = 256
 PAIR = 2
 FEWEST_CHANNELS, MOST_PLACES = 16, 25
 # Places of a kernel along an axis from which on sums are rounded in the ordinary way.
 LONG = 64
-# A negated value has so many bits, at most so many of them below a step, before it is rounded.
-NEGATED_BITS, FRACTION_BITS = 15, 6
 POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
 
 
 def htp_sums(graph: Graph, node: Node) -> SumForm | None:
     """The form of a node of 8 bits; None where it is not known, or ordinary rounding does the same."""
-    rule = RULES.get(type(node.op))
+    is_moved = node.op.keeps_encoding and not fills_gaps(node.op)
+    rule = RULES.get(type(node.op), move_values if is_moved else None)
     if rule is None or not _is_plain(graph, node):
         return None
     return rule(graph, node)
@@ -57,14 +75,7 @@ def _is_fine(op: Op) -> bool:
 def _is_plain(graph: Graph, node: Node) -> bool:
     """Whether activations have 8 bits and one encoding with a zero point that is one of their integers."""
     values = [value for value in (*node.inputs, *node.outputs) if value and value not in graph.constants]
-    return all(_is_byte(graph.types[value]) for value in values)
-
-
-def _is_byte(kind: TensorType) -> bool:
-    encoding = kind.encoding
-    if kind.dtype != DType.UFIXED_POINT_8 or encoding is None or encoding.axis is not None:
-        return False
-    return encoding.bitwidth == 8 and -255 <= encoding.offsets[0] <= 0
+    return all(is_byte(graph.types[value]) for value in values)
 
 
 def _convolution(graph: Graph, node: Node) -> SumForm | None:
@@ -101,11 +112,11 @@ def _product(graph: Graph, node: Node, axis: int, *, is_fine: bool) -> SumForm |
     assert x is not None
     assert y is not None
     scales = np.broadcast_to(np.asarray(weights.encoding.scales), stored.shape[axis])
-    found = multiplier(x.scales[0], scales, y.scales[0], FINE_BITS if is_fine else COARSE_BITS)
-    if found is None:
+    factor = multiplier(x.scales[0], scales, y.scales[0], FINE_BITS if is_fine else COARSE_BITS)
+    if factor is None:
         return None
-    unit = np.ones_like(found.cut) if is_fine else found.cut
-    steps = _fine(found.value) if is_fine else _coarse(found.value / found.cut)
+    unit = np.ones_like(factor.cut) if is_fine else factor.cut
+    steps = _round_whole(factor, y.offsets[0]) if is_fine else cut_sums(factor.value / factor.cut)
     if _is_matrix(graph, node):
         added = _added(graph, node, bias) if bias.size else np.zeros(unit.shape)
         matrix = stored.reshape(-1, stored.shape[-1]).astype(np.int8)
@@ -130,12 +141,12 @@ def _matmul(graph: Graph, node: Node) -> SumForm | None:
     a, b, y = (graph.types[value].encoding for value in (*operands, *node.outputs))
     if a is None or b is None or y is None or operands[0] == operands[1]:
         return None
-    found = multiplier(a.scales[0], np.asarray(b.scales), y.scales[0], COARSE_BITS)
-    if found is None:
+    factor = multiplier(a.scales[0], np.asarray(b.scales), y.scales[0], COARSE_BITS)
+    if factor is None:
         return None
     inputs = {value: Encoding((1.0,), e.offsets) for value, e in zip(operands, (a, b), strict=True)}
-    cut = Step("Mul", found.cut[0].astype(np.float32))
-    return SumForm(inputs, {}, (cut, *_coarse((found.value / found.cut)[0])))
+    cut = Step("Mul", factor.cut[0].astype(np.float32))
+    return SumForm(inputs, {}, (cut, *cut_sums((factor.value / factor.cut)[0])))
 
 
 def _is_matrix(graph: Graph, node: Node) -> bool:
@@ -154,21 +165,13 @@ def _window(graph: Graph, node: Node) -> Geometry:
     return node.op.geometry(graph.types[node.inputs[0]].shape[-1])
 
 
-def _coarse(factor: Array) -> tuple[Step, ...]:
-    """The middle of the part that a cut sum lies in, times its factor: exact in float32."""
-    half = np.asarray(0.5, np.float32)
-    return Step("Floor"), Step("Add", half), Step("Mul", factor.astype(np.float32))
+def _round_whole(factor: Multiplier, offset: int) -> tuple[Step, ...]:
+    """The whole sum: its products with the factor need more bits than float32 has.
 
-
-def _fine(factor: Array) -> tuple[Step, ...]:
-    """The whole sum: its products with the factor need more bits than float32 has."""
-    return (
-        Step("Cast", to=DType.FLOAT_64),
-        Step("Mul", factor),
-        Step("Add", np.asarray(0.5)),
-        Step("Floor"),
-        Step("Cast", to=DType.FLOAT_32),
-    )
+    The offset of the output is added to the sums, as a whole number.
+    """
+    whole = np.rint(-offset / factor.exact)
+    return shift_down(factor.value, whole * factor.value + offset + 0.5)
 
 
 def _stored_bias(graph: Graph, node: Node) -> Array | None:
@@ -200,9 +203,8 @@ def _added(graph: Graph, node: Node, bias: Array) -> Array:
 
 def _softmax(graph: Graph, node: Node) -> SumForm | None:
     """Of two classes: the larger has at most 255 parts of 255, not of 256."""
-    assert isinstance(node.op, Softmax)
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
-    shares = x.shape[node.op.axis_of(x.rank)]
+    shares = x.shape[cast("Softmax", node.op).axis_of(x.rank)]
     if x.encoding is None or y.encoding != Encoding((1 / 256,), (0,)) or shares != PAIR:
         return None
     return SumForm({node.inputs[0]: x.encoding}, {}, (Step("Mul", np.asarray(255, np.float32)),))
@@ -213,7 +215,7 @@ def _sum(graph: Graph, node: Node) -> SumForm | None:
     types = [graph.types[value] for value in (*node.inputs, *node.outputs)]
     # One number is added by a table of all results.
     is_table = any(value in graph.constants and graph.constants[value].size == 1 for value in node.inputs)
-    if not all(map(_is_byte, types)) or node.inputs[0] == node.inputs[1] or is_table:
+    if not all(map(is_byte, types)) or node.inputs[0] == node.inputs[1] or is_table:
         return None
     a, b, y = (kind.encoding for kind in types if kind.encoding is not None)
     is_difference = isinstance(node.op, ElementWiseSubtract)
@@ -233,27 +235,21 @@ def _sum(graph: Graph, node: Node) -> SumForm | None:
     return SumForm(inputs, {}, (Step("Add", added),))
 
 
-def _negated(graph: Graph, node: Node) -> SumForm | None:
-    """Rounded to a part of a step first, and then, halves up, to a step."""
-    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
-    if x is None or y is None or x.scales[0] == y.scales[0]:
-        return None
-    ratio, offset = x.scales[0] / y.scales[0], x.offsets[0]
-    reach = max(-offset, 255 + offset) * ratio
-    bits = min(FRACTION_BITS, NEGATED_BITS - int(np.ceil(np.log2(reach))))
-    # Both roundings together are one that begins half a part earlier.
-    earlier = np.asarray(2.0 ** -(bits + 1), np.float32)
-    return SumForm({node.inputs[0]: Encoding((ratio,), x.offsets)}, {}, (Step("Add", earlier),))
-
-
 Rule = Callable[[Graph, Node], SumForm | None]
 RULES: dict[type[Op], Rule] = {
     Conv2d: _convolution,
     DepthWiseConv2d: _convolution,
+    TransposeConv2d: _convolution,
     FullyConnected: _fully_connected,
     MatMul: _matmul,
     Softmax: _softmax,
     ElementWiseAdd: _sum,
+    ElementWiseMaximum: move_values,
+    ElementWiseMinimum: move_values,
     ElementWiseSubtract: _sum,
-    ElementWiseNeg: _negated,
+    ElementWiseMultiply: multiply_values,
+    ElementWiseNeg: negate_values,
+    PoolAvg2d: average_places,
+    Prelu: bend_values,
+    ReduceMean: average_axes,
 }

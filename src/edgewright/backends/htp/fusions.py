@@ -34,16 +34,23 @@ def _way(graph: Graph, node: Node) -> list[Node]:
         way.insert(0, maker)
         if not isinstance(maker.op, Reshape):
             is_same = graph.types[value].encoding == graph.types[node.outputs[0]].encoding
-            return way if has_coarse_sums(graph, maker) and not is_same else []
+            is_read = has_coarse_sums(graph, maker) or _is_wide_clamp(graph, maker, node)
+            return way if is_read and not is_same else []
         value = maker.inputs[0]
     return []
+
+
+def _is_wide_clamp(graph: Graph, maker: Node, node: Node) -> bool:
+    """Whether sums of 16 bits are clamped: by the bounds alone, not by what is stored of them."""
+    types = [graph.types[value].dtype for value in (*maker.outputs, *node.outputs)]
+    return node.op.is_clamp and maker.op.is_product and set(types) == {DType.UFIXED_POINT_16}
 
 
 def _fuse(graph: Graph, node: Node) -> None:
     way = _way(graph, node)
     names = {value: graph.fresh_name(value) for maker in way for value in maker.outputs}
     kind = graph.types[way[0].outputs[0]]
-    seen = graph.types[node.outputs[0]] if node.op.is_clamp else _finer(kind)
+    seen = graph.types[node.outputs[0]] if node.op.is_clamp else _refine(kind)
     for maker in way:
         inputs = [names.get(value, value) for value in maker.inputs]
         outputs = [names[value] for value in maker.outputs]
@@ -53,10 +60,9 @@ def _fuse(graph: Graph, node: Node) -> None:
     graph.set_input(node, 0, names[way[-1].outputs[0]])
 
 
-def _finer(kind: TensorType) -> TensorType:
-    """The same range in 16 bits."""
+def _refine(kind: TensorType) -> TensorType:
+    """16 bits for twice the range: sums are not clamped to what is stored of them."""
     assert kind.encoding is not None
     (scale,), (offset,) = kind.encoding.scales, kind.encoding.offsets
-    return replace(
-        kind, dtype=DType.UFIXED_POINT_16, encoding=Encoding((scale / 256,), (offset * 256,), bitwidth=16)
-    )
+    encoding = Encoding((scale / 128,), (offset * 128 - (1 << 14),), bitwidth=16)
+    return replace(kind, dtype=DType.UFIXED_POINT_16, encoding=encoding)

@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from edgewright.backends.cpu.halves import HalfArithmetic
+from edgewright.backends.htp.half_functions import find_half_table
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.types import TensorType
 from edgewright.ops.cast import Cast
-from edgewright.ops.elementwise import ElementWiseEqual, ElementWiseMultiply, ElementWiseSelect
-from edgewright.ops.elementwise_unary import ElementWiseLog
+from edgewright.ops.elementwise import Binary, ElementWiseAdd, ElementWiseMultiply
+from edgewright.ops.pool import Pool
 from edgewright.ops.quant import Convert
 from edgewright.passes.target.datatypes import replace_dtypes
 from edgewright.passes.target.narrow_float import narrow_float
@@ -21,8 +22,17 @@ FLOATS = frozenset({DType.FLOAT_16, DType.FLOAT_32})
 # A step that is so much smaller lets what lies in the middle between two be stored away from zero; all else
 # that a float of 11 bits can be is stored as with a whole step.
 STEP = 8192 / 8193
-# What HTP's logarithm takes for a zero; in half precision many small numbers are one.
-LOG_ZERO = 2.0**-11
+
+
+def has_even_ties(graph: Graph, node: Node) -> bool:
+    """Whether middles go to the even neighbour: in sums of equal shapes and of products, not elsewhere."""
+    if type(node.op) is ElementWiseAdd:
+        shapes = {graph.types[value].shape for value in node.inputs}
+        return len(shapes) == 1 and not any(value in graph.constants for value in node.inputs)
+    return not isinstance(node.op, Binary | Pool)
+
+
+HALVES = HalfArithmetic(find_half_table, has_even_ties)
 
 
 def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
@@ -37,8 +47,6 @@ def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
     narrow_float(wide)
     replace_dtypes(wide, {DType.FLOAT_16: DType.FLOAT_32}, _widened)
     for node in wide.nodes:
-        if isinstance(node.op, ElementWiseLog) and wide.types[node.inputs[0]].dtype == DType.FLOAT_32:
-            _without_zeros(wide, node)
         if _is_storing(wide, node):
             _stored_in_steps(wide, node)
     for name in [name for name in wide.inputs if name in declared]:
@@ -76,17 +84,3 @@ def _stored_in_steps(graph: Graph, node: Node) -> None:
     graph.set_input(node, 0, steps)
     # The type of the result keeps its own encoding: only the way to its integers is another.
     node.op = replace(node.op, encoding=Encoding((STEP,), offsets))
-
-
-def _without_zeros(graph: Graph, node: Node) -> None:
-    value = node.inputs[0]
-    kind = graph.types[value]
-    zero, least = (
-        graph.add_constant(graph.fresh_name(value), np.full((1,), number, np.float32))
-        for number in (0, LOG_ZERO)
-    )
-    is_zero, chosen = graph.fresh_name(value), graph.fresh_name(value)
-    truth = TensorType(kind.shape, DType.BOOL_8)
-    graph.add(Node(is_zero, ElementWiseEqual(), [value, zero], [is_zero]), [truth])
-    graph.add(Node(chosen, ElementWiseSelect(), [is_zero, least, value], [chosen]), [kind])
-    graph.set_input(node, 0, chosen)

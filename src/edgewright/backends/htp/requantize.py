@@ -8,8 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgewright.core.numbers import Array
+from edgewright.backends.cpu.sums import Step
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.types import TensorType
 
+# Bits of the multipliers of sums that are cut, and of whole sums.
+COARSE_BITS, FINE_BITS = 12, 15
 # A step of the output has so many parts of a cut sum.
 PARTS_BITS = 4
 # Biases pass through integers that cover the largest of them with so many bits.
@@ -22,6 +26,8 @@ class Multiplier:
 
     value: Array
     exponent: Array
+    # With all bits of float32.
+    exact: Array
 
     @property
     def cut(self) -> Array:
@@ -40,7 +46,40 @@ def multiplier(given: float, weights: Array, stored: float, bits: int) -> Multip
         return None
     exponent = np.floor(np.log2(exact))
     unit = np.exp2(exponent - bits + 1)
-    return Multiplier(np.floor(exact / unit + 0.5) * unit, exponent)
+    return Multiplier(np.floor(exact / unit + 0.5) * unit, exponent, exact)
+
+
+# A value that is brought to another scale has so many bits, at most so many of them below a step, before it
+# is rounded to a step; its multiplier has one less.
+RESCALED_BITS, PART_BITS = 16, 6
+# Where a value is bent on the way, small factors leave it more of them.
+BENT_PARTS = 15
+
+
+@dataclass(frozen=True)
+class Rescaling:
+    """A factor of so many bits below a step, and what is added to a product with it before it is rounded."""
+
+    factor: float
+    added: float
+    bits: int
+
+
+def find_rescaling(ratio: float, most_parts: int = PART_BITS) -> Rescaling | None:
+    """From steps of one scale to those of another.
+
+    Values are rounded to a part of a step first and then, halves up, to a step: both roundings together are
+    one that begins half a part earlier. A bit below the last of the multiplier's keeps halves from going
+    down.
+    """
+    if not (np.isfinite(ratio) and ratio):
+        return None
+    exponent = int(np.floor(np.log2(abs(ratio))))
+    bits, parts = RESCALED_BITS - 2 - exponent, min(most_parts, PART_BITS - exponent)
+    if parts < 0:
+        return None
+    whole = away_from_zero(ratio * 2.0**bits)
+    return Rescaling(whole / 2.0**bits, 2.0 ** -(parts + 1) + 2.0 ** -(bits + 1), bits)
 
 
 def added_bias(real: Array, sums: float, *, is_per_channel: bool) -> Array:
@@ -63,3 +102,32 @@ def sum_weights(operands: Array, largest: float) -> tuple[list[int], int]:
 def away_from_zero(number: float) -> int:
     """The nearest whole number, halves away from zero."""
     return int(np.copysign(np.floor(abs(number) + 0.5), number))
+
+
+def is_byte(kind: TensorType) -> bool:
+    """Whether a tensor has 8 bits and one encoding with a zero point that is one of its integers."""
+    encoding = kind.encoding
+    if kind.dtype != DType.UFIXED_POINT_8 or encoding is None or encoding.axis is not None:
+        return False
+    return encoding.bitwidth == 8 and -255 <= encoding.offsets[0] <= 0
+
+
+def add_number(number: float) -> Step:
+    """A number is added."""
+    return Step("Add", np.asarray(number, np.float32))
+
+
+def cut_sums(factor: Array) -> tuple[Step, ...]:
+    """The middle of the part that a cut sum lies in, times its factor: exact in float32."""
+    return Step("Floor"), add_number(0.5), Step("Mul", factor.astype(np.float32))
+
+
+def shift_down(factor: Array, added: Array) -> tuple[Step, ...]:
+    """Whole numbers times a factor, plus a part of a step, cut: more bits than float32 has."""
+    return (
+        Step("Cast", to=DType.FLOAT_64),
+        Step("Mul", factor),
+        Step("Add", added),
+        Step("Floor"),
+        Step("Cast", to=DType.FLOAT_32),
+    )

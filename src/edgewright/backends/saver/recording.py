@@ -1,6 +1,8 @@
-"""Records a run as the calls that it would make: JSON lines, and one file with the bytes of all tensors."""
+"""Records a run as the calls that it would make: JSON lines, a program in C, and the bytes of all tensors."""
 
 import json
+import logging
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,16 +10,19 @@ from typing import Any
 import numpy as np
 
 from edgewright.backends.base import RunOptions
-from edgewright.core.errors import UsageError
+from edgewright.backends.saver.c_program import CLOSING, write_execution, write_program
+from edgewright.core.errors import UnsupportedFeature, UsageError
 from edgewright.core.files import write_whole
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.lower.lower import lower
-from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor
+from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
 from edgewright.passes.pipeline import run_passes
 
-CALLS, TENSORS = "saver_output.jsonl", "params.bin"
+CALLS, PROGRAM, TENSORS = "saver_output.jsonl", "saver_output.c", "params.bin"
 VERSION = 1
+
+log = logging.getLogger(__name__)
 
 
 class SaverSession:
@@ -32,6 +37,8 @@ class SaverSession:
         self._names = {self._record.source_names.get(name, name): name for name in self._record.tensors}
         self._types = dict(graph.types)
         self._folder, self._written = folder, 0
+        # Where the bytes of static tensors are; those of parameters by node and parameter.
+        self._places: dict[str, tuple[int, int]] = {}
         self._begin()
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -42,6 +49,7 @@ class SaverSession:
         data: list[Array] = []
         given = {self._names[name]: self._kept(inputs[name], data) for name in self._graph.inputs}
         self._append([{"call": "graphExecute", "graph": self._record.name, "inputs": given}], data)
+        self._append_to_program([given[tensor.name] for tensor in self._record.of_kind(TensorKind.APP_WRITE)])
         types = {name: self._types[name] for name in self._outputs}
         return {name: np.zeros(t.static_shape(), t.dtype.numpy) for name, t in types.items()}
 
@@ -56,6 +64,27 @@ class SaverSession:
         lines.append({"call": "graphFinalize", "graph": self._record.name})
         write_whole(self._folder / CALLS, [_text(lines)])
         write_whole(self._folder / TENSORS, (np.ascontiguousarray(array).tobytes() for array in data))
+        self._begin_program()
+
+    def _begin_program(self) -> None:
+        """Writes the program, unless it has no form for something in the graph."""
+        try:
+            program = write_program(self._record, self._places)
+        except UnsupportedFeature as problem:
+            (self._folder / PROGRAM).unlink(missing_ok=True)
+            log.warning("%s is not written: %s; %s", PROGRAM, problem.what, problem.do)
+            return
+        write_whole(self._folder / PROGRAM, [program.encode()])
+
+    def _append_to_program(self, inputs: list[list[int]]) -> None:
+        """Puts an execution before the end of the program."""
+        path = self._folder / PROGRAM
+        if not path.exists():
+            return
+        text = write_execution([(offset, size) for offset, size in inputs]) + CLOSING
+        with path.open("r+b") as file:
+            file.seek(-len(CLOSING), os.SEEK_END)
+            file.write(text.encode())
 
     def _tensors(self, data: list[Array]) -> list[dict[str, Any]]:
         tensors = self._record.tensors.values()
@@ -66,7 +95,9 @@ class SaverSession:
 
     def _node(self, node: QnnNode, data: list[Array]) -> dict[str, Any]:
         scalars = {name: [int(item.dtype), item.value] for name, item in node.scalar_params.items()}
-        tensors = {name: self._tensor(item, data) for name, item in node.tensor_params.items()}
+        tensors = {
+            name: self._tensor(item, data, f"{node.name}/{name}") for name, item in node.tensor_params.items()
+        }
         return {
             "name": node.name,
             "package": node.package,
@@ -77,7 +108,7 @@ class SaverSession:
             "outputs": node.outputs,
         }
 
-    def _tensor(self, tensor: QnnTensor, data: list[Array]) -> dict[str, Any]:
+    def _tensor(self, tensor: QnnTensor, data: list[Array], key: str = "") -> dict[str, Any]:
         said: dict[str, Any] = {
             "name": tensor.name,
             "kind": int(tensor.kind),
@@ -87,7 +118,8 @@ class SaverSession:
         if tensor.encoding is not None:
             said["encoding"] = vars(tensor.encoding)
         if tensor.data is not None:
-            said["data"] = self._kept(tensor.data, data)
+            offset, size = said["data"] = self._kept(tensor.data, data)
+            self._places[key or tensor.name] = offset, size
         return said
 
     def _kept(self, array: Array, data: list[Array]) -> list[int]:

@@ -1,0 +1,70 @@
+"""Means of 8 bits, as HTP rounds them."""
+
+from typing import cast
+
+import numpy as np
+
+from edgewright.backends.cpu.sums import Step, SumForm
+from edgewright.backends.htp.requantize import (
+    COARSE_BITS,
+    FINE_BITS,
+    add_number,
+    cut_sums,
+    multiplier,
+    shift_down,
+)
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ops.pool import PoolAvg2d
+from edgewright.ops.reduce import ReduceMean
+
+# Average pools with a kernel of their own: size and stride.
+HALVING, SMOOTHING = ((2, 2), (2, 2)), ((3, 3), (1, 1))
+# Between these ratios of scales a pool that halves an image is rounded to parts of a step first.
+HALVED_RATIOS = (0.5, 2.0)
+
+
+def average_places(graph: Graph, node: Node) -> SumForm | None:
+    """Pools of 3 x 3 places are sums of products, those of 2 x 2 are rounded to a part of a step first."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    op, image = cast("PoolAvg2d", node.op), graph.types[node.inputs[0]].shape[1:3]
+    if x is None or y is None or any(map(any, op.pad_amount)):
+        return None
+    places, kind = int(np.prod(op.filter_size)), (op.filter_size, op.stride)
+    if op.filter_size == image or kind not in (HALVING, SMOOTHING):
+        return _average(x, y, node.inputs[0], places)
+    ratio = x.scales[0] / y.scales[0]
+    if kind == HALVING:
+        # As much as half a part.
+        is_parted = HALVED_RATIOS[0] <= ratio < HALVED_RATIOS[1]
+        added = 2.0 ** (np.floor(np.log2(ratio)) - 5) if is_parted else 0.0
+        return SumForm({node.inputs[0]: Encoding((ratio,), x.offsets)}, {}, (add_number(added),))
+    factor = multiplier(x.scales[0], np.asarray([1 / places]), y.scales[0], COARSE_BITS)
+    if factor is None:
+        return None
+    cut = Step("Mul", factor.cut[0].astype(np.float32))
+    steps = (*_sum_whole(places), cut, *cut_sums((factor.value / factor.cut)[0]))
+    return SumForm({node.inputs[0]: Encoding((1.0,), x.offsets)}, {}, steps)
+
+
+def average_axes(graph: Graph, node: Node) -> SumForm | None:
+    """A mean along axes."""
+    x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
+    if x.encoding is None or y.encoding is None or not x.is_static:
+        return None
+    places = int(np.prod([x.static_shape()[axis] for axis in cast("ReduceMean", node.op).axes]))
+    return _average(x.encoding, y.encoding, node.inputs[0], places)
+
+
+def _average(x: Encoding, y: Encoding, value: str, places: int) -> SumForm | None:
+    """The whole sum times a factor of 15 bits, halves up."""
+    factor = multiplier(x.scales[0], np.asarray([1 / max(places, 1)]), y.scales[0], FINE_BITS)
+    if factor is None:
+        return None
+    steps = (*_sum_whole(places), *shift_down(factor.value[0], np.asarray(0.5)))
+    return SumForm({value: Encoding((1.0,), x.offsets)}, {}, steps)
+
+
+def _sum_whole(places: int) -> tuple[Step, ...]:
+    """Means of whole numbers as sums, which are whole numbers again."""
+    return Step("Mul", np.asarray(places, np.float32)), Step("Round")

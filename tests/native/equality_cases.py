@@ -1,0 +1,237 @@
+"""Kinds of small networks whose integers are compared: op, shape, what stands before or behind."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from edgewright.ir.op import Op
+from edgewright.ops.activation import (
+    Elu,
+    Gelu,
+    HardSwish,
+    Prelu,
+    Relu,
+    Relu6,
+    Sigmoid,
+    Tanh,
+)
+from edgewright.ops.conv import Conv2d, DepthWiseConv2d
+from edgewright.ops.conv_transpose import TransposeConv2d
+from edgewright.ops.elementwise import (
+    ElementWiseAdd,
+    ElementWiseDivide,
+    ElementWiseMaximum,
+    ElementWiseMultiply,
+    ElementWiseSubtract,
+)
+from edgewright.ops.elementwise_unary import ElementWiseExp
+from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.norm import LayerNorm
+from edgewright.ops.pool import PoolAvg2d, PoolMax2d
+from edgewright.ops.rearrange import Concat
+from edgewright.ops.reduce import ReduceMean, ReduceSum
+from edgewright.ops.reduce_softmax import Softmax
+from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
+from tests.native.random_nets import RandomNet
+
+IMAGE = (1, 12, 12, 32)
+SAME, NONE = ((1, 1), (1, 1)), ((0, 0), (0, 0))
+
+Draw = Callable[[RandomNet], str]
+
+
+def convolve(
+    net: RandomNet,
+    value: str | None = None,
+    *,
+    size: int = 3,
+    stride: int = 1,
+    dilation: int = 1,
+    group: int = 1,
+    given: int = 32,
+) -> str:
+    """A convolution of a value or of an input, with padding that keeps the size."""
+    value = value or net.add_input(1, 12, 12, given)
+    weights = net.add_weights(size, size, given // group, 32, axis=3)
+    pad = dilation * (size // 2)
+    op = Conv2d(
+        stride=(stride, stride),
+        pad_amount=((pad, pad), (pad, pad)),
+        dilation=(dilation, dilation),
+        group=group,
+    )
+    return net.add(op, value, weights, net.add_bias(value, weights))
+
+
+def convolve_depthwise(net: RandomNet, *, size: int = 3, stride: int = 1) -> str:
+    """A convolution of each channel."""
+    value, pad = net.add_input(*IMAGE), size // 2
+    weights = net.add_weights(size, size, 1, 32, axis=3)
+    op = DepthWiseConv2d(stride=(stride, stride), pad_amount=((pad, pad), (pad, pad)))
+    return net.add(op, value, weights, net.add_bias(value, weights))
+
+
+def convolve_back(net: RandomNet) -> str:
+    """A transposed convolution that doubles an image."""
+    value = net.add_input(1, 8, 8, 32)
+    weights = net.add_weights(2, 2, 32, 32, axis=3)
+    op = TransposeConv2d(stride=(2, 2), pad_amount=NONE)
+    return net.add(op, value, weights, net.add_bias(value, weights))
+
+
+def connect(net: RandomNet, value: str | None = None) -> str:
+    """A fully connected layer."""
+    value = value or net.add_input(8, 96)
+    weights = net.add_weights(40, net.graph.types[value].static_shape()[-1], axis=0)
+    return net.add(FullyConnected(), value, weights, net.add_bias(value, weights, axis=0))
+
+
+def multiply_matrices(net: RandomNet) -> str:
+    """A product of two activations, as in attention."""
+    return net.add(MatMul(), net.add_input(4, 24, 32), net.add_input(4, 32, 24))
+
+
+def apply(net: RandomNet, *, op: Op, shape: tuple[int, ...] = IMAGE, spread: float = 0.0) -> str:
+    """An op of one input."""
+    return net.add(op, net.add_input(*shape, spread=spread))
+
+
+def combine(net: RandomNet, *, op: Op, second: tuple[int, ...] = IMAGE) -> str:
+    """An op of two inputs, the second of which may be broadcast."""
+    return net.add(op, net.add_input(*IMAGE), net.add_input(*second))
+
+
+def combine_constant(net: RandomNet, *, op: Op, shape: tuple[int, ...]) -> str:
+    """An op of an input and a constant."""
+    constant = net.add_constant(net.random.normal(0.5, 1, shape))
+    return net.add(op, net.add_input(*IMAGE), constant)
+
+
+def square(net: RandomNet) -> str:
+    """An input times itself."""
+    value = net.add_input(*IMAGE)
+    return net.add(ElementWiseMultiply(), value, value)
+
+
+def divide(net: RandomNet) -> str:
+    """A quotient by numbers that are not near zero."""
+    value = net.add_input(*IMAGE)
+    low = net.add(Sigmoid(), net.add_input(*IMAGE, spread=2.0))
+    return net.add(ElementWiseDivide(), value, low)
+
+
+def activate(net: RandomNet, *, op: Op) -> str:
+    """An activation behind a convolution."""
+    return net.add(op, convolve(net, size=1))
+
+
+def gate(net: RandomNet) -> str:
+    """SiLU behind a convolution; of 12 x 12 places in 16 bits the library makes nonsense."""
+    value = convolve(net, net.add_input(1, 16, 16, 32), size=1)
+    return net.add(ElementWiseMultiply(), value, net.add(Sigmoid(), value))
+
+
+def bend(net: RandomNet, *, is_behind: bool) -> str:
+    """A slope for each channel."""
+    value = convolve(net, size=1) if is_behind else net.add_input(*IMAGE)
+    return net.add(Prelu(), value, net.add_constant(net.random.uniform(0.05, 0.4, 32)))
+
+
+def excite(net: RandomNet) -> str:
+    """Squeeze and excite."""
+    value = net.add(Relu(), convolve(net, size=1))
+    mean = net.add(ReduceMean(axes=(1, 2), keep_dims=True), value)
+    weights = net.add_weights(1, 1, 32, 32, axis=3)
+    point = Conv2d(stride=(1, 1), pad_amount=NONE)
+    weight = net.add(Sigmoid(), net.add(point, mean, weights, net.add_bias(mean, weights)))
+    return net.add(ElementWiseMultiply(), value, weight)
+
+
+def pool(net: RandomNet, *, kind: type[PoolAvg2d | PoolMax2d], size: int, stride: int, pad: int = 0) -> str:
+    """A pool; padding does not count."""
+    op = kind(filter_size=(size, size), stride=(stride, stride), pad_amount=((pad, pad), (pad, pad)))
+    return net.add(op, net.add_input(*IMAGE))
+
+
+def join(net: RandomNet) -> str:
+    """Two inputs side by side in a third encoding."""
+    return net.add(Concat(axis=3), net.add_input(*IMAGE), net.add_input(*IMAGE))
+
+
+def normalize(net: RandomNet) -> str:
+    """LayerNorm of rows."""
+    gain, shift = (net.add_constant(net.random.normal(mean, 0.3, 96)) for mean in (1, 0))
+    return net.add(LayerNorm(axes=(2,)), net.add_input(1, 32, 96), gain, shift)
+
+
+ADD, SUBTRACT, MULTIPLY = ElementWiseAdd(), ElementWiseSubtract(), ElementWiseMultiply()
+CHANNELS = (1, 1, 1, 32)
+CASES: dict[str, Draw] = {
+    "Conv2d, 3x3": convolve,
+    "Conv2d, 3x3, stride 2": partial(convolve, stride=2),
+    "Conv2d, 1x1": partial(convolve, size=1),
+    "Conv2d, 5x5": partial(convolve, size=5),
+    "Conv2d, 3x3, dilated": partial(convolve, dilation=2),
+    "Conv2d, 3x3, groups": partial(convolve, group=4),
+    "Conv2d, 3 channels, stride 2": partial(convolve, given=3, stride=2),
+    "Conv2d + Relu": partial(activate, op=Relu()),
+    "Conv2d + Relu6": partial(activate, op=Relu6()),
+    "Conv2d + HardSwish": partial(activate, op=HardSwish()),
+    "Conv2d + Sigmoid": partial(activate, op=Sigmoid()),
+    "Conv2d + Tanh": partial(activate, op=Tanh()),
+    "Conv2d + Gelu": partial(activate, op=Gelu()),
+    "Conv2d + SiLU": gate,
+    "Conv2d + Prelu": partial(bend, is_behind=True),
+    "squeeze and excite": excite,
+    "DepthWiseConv2d, 3x3": convolve_depthwise,
+    "DepthWiseConv2d, 3x3, stride 2": partial(convolve_depthwise, stride=2),
+    "DepthWiseConv2d, 5x5": partial(convolve_depthwise, size=5),
+    "DepthWiseConv2d, 5x5, stride 2": partial(convolve_depthwise, size=5, stride=2),
+    "TransposeConv2d, 2x2, stride 2": convolve_back,
+    "FullyConnected": connect,
+    "MatMul": multiply_matrices,
+    "Add": partial(combine, op=ADD),
+    "Add, channels": partial(combine, op=ADD, second=CHANNELS),
+    "Add, constant channels": partial(combine_constant, op=ADD, shape=(32,)),
+    "Subtract": partial(combine, op=SUBTRACT),
+    "Multiply": partial(combine, op=MULTIPLY),
+    "Multiply, channels": partial(combine, op=MULTIPLY, second=CHANNELS),
+    "Multiply, places": partial(combine, op=MULTIPLY, second=(1, 12, 12, 1)),
+    "Multiply, one number": partial(combine_constant, op=MULTIPLY, shape=(1,)),
+    "Multiply, constant channels": partial(combine_constant, op=MULTIPLY, shape=(32,)),
+    "Multiply, itself": square,
+    "Divide": divide,
+    "Maximum": partial(combine, op=ElementWiseMaximum()),
+    "PoolAvg2d, 2x2": partial(pool, kind=PoolAvg2d, size=2, stride=2),
+    "PoolAvg2d, 3x3": partial(pool, kind=PoolAvg2d, size=3, stride=1),
+    "PoolAvg2d, 3x3, padded": partial(pool, kind=PoolAvg2d, size=3, stride=1, pad=1),
+    "PoolAvg2d, whole image": partial(pool, kind=PoolAvg2d, size=12, stride=1),
+    "PoolMax2d, 2x2": partial(pool, kind=PoolMax2d, size=2, stride=2),
+    "ReduceMean, image": partial(apply, op=ReduceMean(axes=(1, 2), keep_dims=True)),
+    "ReduceMean, channels": partial(apply, op=ReduceMean(axes=(3,), keep_dims=True)),
+    "ReduceSum, channels": partial(apply, op=ReduceSum(axes=(3,), keep_dims=True)),
+    "ResizeBilinear, x2": partial(apply, op=ResizeBilinear(size=(24, 24), half_pixel_centers=True)),
+    "ResizeNearestNeighbor, x2": partial(apply, op=ResizeNearestNeighbor(size=(24, 24))),
+    "Relu": partial(apply, op=Relu()),
+    "Relu6": partial(apply, op=Relu6(), spread=8.0),
+    "HardSwish": partial(apply, op=HardSwish(), spread=5.0),
+    "Sigmoid": partial(apply, op=Sigmoid(), spread=6.0),
+    "Tanh": partial(apply, op=Tanh(), spread=4.0),
+    "Gelu": partial(apply, op=Gelu(), spread=5.0),
+    "Elu": partial(apply, op=Elu(), spread=4.0),
+    "Exp": partial(apply, op=ElementWiseExp(), spread=2.0),
+    "Prelu": partial(bend, is_behind=False),
+    "Softmax, 10": partial(apply, op=Softmax(), shape=(64, 10), spread=6.0),
+    "Softmax, 197": partial(apply, op=Softmax(), shape=(1, 3, 64, 197), spread=6.0),
+    "Softmax, 1000": partial(apply, op=Softmax(), shape=(8, 1000), spread=6.0),
+    "LayerNorm": normalize,
+    "Concat": join,
+}
+
+
+def draw(case: str, form: str, number: int) -> tuple[RandomNet, str]:
+    """One of the networks of a case; the same number gives the same one."""
+    place = sorted(CASES).index(case)
+    net = RandomNet(form, np.random.default_rng([number, place, len(form)]))
+    return net, CASES[case](net)

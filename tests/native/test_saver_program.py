@@ -1,0 +1,67 @@
+"""The program that the Saver writes compiles, and runs in the genuine HTP library."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import edgewright as ew
+import edgewright.abi
+from edgewright.abi.libraries import find_libraries
+from edgewright.backends.base import RunOptions
+from edgewright.backends.registry import find_backend
+from edgewright.backends.saver import SaverBackend
+from tests.cli.models import DIGITS_MODEL
+from tests.native.nets import conv_net, values
+
+HEADERS = Path(edgewright.abi.__file__).parent / "csrc"
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+
+
+def run_program(folder, outputs):
+    """Compiles and runs what was recorded; the outputs of each execution by name."""
+    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", f"-I{HEADERS}"]
+    program = folder / "program"
+    compile_it = ["gcc", *flags, str(folder / "saver_output.c"), "-ldl", "-lm", "-o", str(program)]
+    subprocess.run(compile_it, check=True, capture_output=True, text=True)
+    library = find_libraries().folder / "libQnnHtp.so"
+    words = [str(program), str(library), str(folder / "params.bin"), str(folder / "out")]
+    done = subprocess.run(words, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [
+        {name: np.fromfile(path / f"{name}.raw", dtype) for name, dtype in outputs.items()}
+        for path in sorted((folder / "out").iterdir())
+    ]
+
+
+def test_the_program_gives_what_the_emulator_gives(tmp_path):
+    session = SaverBackend(tmp_path).prepare(conv_net(), RunOptions())
+    for seed in range(2):
+        session.run({"x": values(seed=seed)})
+    found = run_program(tmp_path, {"y": np.uint8})
+    emulator = find_backend("htp-native").prepare(conv_net(), RunOptions())
+    for seed, outputs in enumerate(found):
+        expected = emulator.run({"x": values(seed=seed)})["y"].ravel()
+        # The program names no chip, and older ones round a few sums the other way.
+        assert np.abs(outputs["y"].astype(int) - expected).max() <= 1
+
+
+@pytest.mark.slow
+def test_a_quantized_network_with_weights_and_tensor_parameters_runs(tmp_path):
+    images = np.random.default_rng(1).random((3, 1, 1, 28, 28), np.float32) * 255
+    model = ew.quantize(DIGITS_MODEL, [{"Input3": image} for image in images])
+    graph = model.fixed_graph()
+    session = SaverBackend(tmp_path).prepare(graph, RunOptions())
+    emulator = find_backend("htp-native").prepare(graph, RunOptions())
+    (name,) = graph.inputs
+    kind = graph.types[name]
+    stored = [kind.encoding.encode(image.reshape(kind.static_shape()), kind.dtype) for image in images]
+    for array in stored:
+        session.run({name: array})
+    (output,) = graph.outputs
+    found = run_program(tmp_path, {output: graph.types[output].dtype.numpy})
+    for array, outputs in zip(stored, found, strict=True):
+        expected = emulator.run({name: array})[output].ravel()
+        assert np.abs(outputs[output].astype(int) - expected).max() <= 1
