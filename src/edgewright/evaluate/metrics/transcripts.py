@@ -1,6 +1,5 @@
 """Errors of words and characters in what CTC outputs spell."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +8,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.core.numbers import Array
 from edgewright.core.optional import require
 from edgewright.data.labels import TEXTS
@@ -112,7 +112,7 @@ class _Transcripts(Measure):
         try:
             text = read_limited(path, LARGEST_ALPHABET).decode("utf-8-sig")
             if path.suffix == ".json":
-                places = {int(place): str(name) for name, place in json.loads(text).items()}
+                places = {int(place): str(name) for name, place in parse_json(text).items()}
                 return [places.get(place, "") for place in range(max(places, default=-1) + 1)]
         except (ValueError, AttributeError, TypeError) as problem:
             raise BadInput(f"the alphabet cannot be read: {shown(problem)}", Where(file=str(path))) from None
