@@ -13,7 +13,7 @@ PYTEST = $(PY) -m pytest -n $(JOBS)
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet bench-llm fit-latency lint api docs site test-pythons test-lowest release-check format clean
+.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet bench-llm fit-latency fuzz audit lint api docs site test-pythons test-lowest release-check format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -26,7 +26,7 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(PY) examples/demo.py
 
-# The demo, a second build and what changed between the two, a check, a sweep, then every tutorial of the guide.
+# The demo, a second build and what changed between the two, a check, a sweep, a small language model, then every tutorial.
 demo-full: demo
 	.venv/bin/edgewright build examples/models/mnist_cntk.onnx --data examples/data/digits.npz --target SM8650 \
 		--precision w8a16 -o output/demo/mnist_w8a16
@@ -40,6 +40,11 @@ demo-full: demo
 		--comparator snr -o output/demo/evaluation
 	.venv/bin/edgewright evaluate examples/models/mnist_cntk.onnx --data examples/data/digits.npz --samples 20 \
 		--comparator cos -o output/demo/evaluation
+	.venv/bin/edgewright llm quantize examples/models/moby_phi --to onnx --precision int8 --verify \
+		--text examples/data/moby_end.txt -o output/demo/moby/int8
+	.venv/bin/edgewright llm quantize examples/models/moby_phi --to onnx --precision int4 --verify \
+		--text examples/data/moby_end.txt -o output/demo/moby/int4
+	.venv/bin/edgewright llm run output/demo/moby/int4 --prompt "Call me Ishmael. " --tokens 60
 	$(EXTRAS)
 	$(PYTEST) tests/test_docs.py -m slow
 
@@ -87,6 +92,18 @@ bench-unseen: $(READY)
 # Whether AIMET (AIMET_ENV_PYTHON, or this environment) loads our encodings, strictly.
 bench-aimet: $(READY)
 	$(PY) -m benchmarks.aimet_encodings $(ARGS)
+
+# Damaged files of every format, guided by coverage: 20,000 of each take hours on two cores.
+# ARGS="tflite --executions 2000" chooses; what is found is kept in tests/fuzz/found.
+fuzz: $(READY)
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[fuzz]'
+	$(PY) -m tests.fuzz.run $(ARGS)
+
+# Known vulnerabilities of what we install, where a database of them can be reached.
+audit: $(READY)
+	$(PY) checks/dependencies.py
+	-$(PY) -m pip install --quiet --disable-pip-version-check -e '.[audit]'
+	$(PY) checks/dependencies.py --audit
 
 # The tools of the chapter on Phi and ours, in an environment of their own (2 GB; llama.cpp is compiled: ten minutes).
 # ARGS="--model FOLDER --calib IDS.npy --text IDS.npy --other BOOK.txt --large FOLDER"; writes docs/llm.md.

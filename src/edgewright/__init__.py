@@ -4,6 +4,7 @@ The public names and their homes are the lines of ``__init__.pyi``, which editor
 """
 
 import importlib
+import os
 import pkgutil
 import re
 import sys
@@ -11,6 +12,9 @@ from types import ModuleType
 from typing import Any
 
 from edgewright.core import version as _version
+
+# ONNX Runtime writes a file of its telemetry when it is imported. A value that a user set stays.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 _STUB = (pkgutil.get_data(__name__, "__init__.pyi") or b"").decode()
 _HOMES = {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as", _STUB, re.MULTILINE)}

@@ -79,3 +79,34 @@ def test_a_quantized_model_needs_its_precision(tmp_path):
     with pytest.raises(ew.EdgewrightError, match="times depend on the precision"):
         ew.estimate(quantized)
     assert ew.estimate(quantized, precision="w8a8").targets[0].time.high > 0
+
+
+CONFIG = {
+    "model_type": "llama",
+    "hidden_size": 3072,
+    "intermediate_size": 8192,
+    "num_hidden_layers": 28,
+    "num_attention_heads": 24,
+    "num_key_value_heads": 8,
+    "vocab_size": 128256,
+    "max_position_embeddings": 4096,
+    "rms_norm_eps": 1e-5,
+    "rope_theta": 500000.0,
+    "tie_word_embeddings": True,
+}
+
+
+def test_a_folder_of_a_language_model_has_tokens_a_second_as_ranges(call, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    answer = call(main, str(tmp_path), "--target", "SM8750", "SC8480XP")
+    assert answer.code == 0
+    assert "3.21 billion weights in w4a16" in answer.out
+    assert re.search(r"SM8750 +[\d.]+ \([\d.]+ to [\d.]+\) +[\d.]+ \([\d.]+ to [\d.]+\)", answer.out)
+    assert ew.llm.estimate(3.2, "SM8750").tokens_per_second[0] > 5
+
+
+def test_a_language_model_that_is_too_small_to_tell_is_refused(call, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps({**CONFIG, "hidden_size": 96, "num_hidden_layers": 2}))
+    answer = call(main, str(tmp_path))
+    assert answer.code == 4
+    assert "public times are of 0.6 to 8.2 billion" in answer.err

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import socket
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
@@ -15,6 +14,9 @@ from edgewright.core.numbers import Array
 
 _HEAD = struct.Struct("<QI")
 LONGEST_TEXT = 1 << 30
+# Sends all bytes; receives what there is into a buffer, and returns how much. A socket has both.
+Write = Callable[[Any], None]
+Read = Callable[[memoryview], int]
 
 
 class Closed(Exception):
@@ -83,33 +85,33 @@ def _keep_array(value: Any, arrays: list[Array]) -> int:
     return len(arrays) - 1
 
 
-def send(to: socket.socket, codec: Codec, value: Any) -> None:
+def send(write: Write, codec: Codec, value: Any) -> None:
     """Sends one message."""
     arrays: list[Array] = []
     text = json.dumps(codec.encode(value, arrays)).encode()
     shapes = [[array.dtype.name, list(array.shape)] for array in arrays]
     head = json.dumps(shapes).encode()
-    to.sendall(_HEAD.pack(len(text), len(head)) + head + text)
+    write(_HEAD.pack(len(text), len(head)) + head + text)
     for array in arrays:
         if array.nbytes:
-            to.sendall(_view_bytes(array))
+            write(_view_bytes(array))
 
 
-def receive(source: socket.socket, codec: Codec) -> Any:
+def receive(read: Read, codec: Codec) -> Any:
     """Waits for one message; `Closed` if the other side is gone."""
-    length, head = _HEAD.unpack(_receive_exactly(source, _HEAD.size))
+    length, head = _HEAD.unpack(_receive_exactly(read, _HEAD.size))
     if length > LONGEST_TEXT or head > LONGEST_TEXT:
         raise Closed
-    shapes = json.loads(bytes(_receive_exactly(source, head)))
-    text = bytes(_receive_exactly(source, length))
-    arrays = [_receive_array(source, name, tuple(shape)) for name, shape in shapes]
+    shapes = json.loads(bytes(_receive_exactly(read, head)))
+    text = bytes(_receive_exactly(read, length))
+    arrays = [_receive_array(read, name, tuple(shape)) for name, shape in shapes]
     return codec.decode(json.loads(text), arrays)
 
 
-def _receive_array(source: socket.socket, name: str, shape: tuple[int, ...]) -> Array:
+def _receive_array(read: Read, name: str, shape: tuple[int, ...]) -> Array:
     array: Array = np.empty(shape, np.dtype(name))
     if array.nbytes:
-        _fill(source, _view_bytes(array))
+        _fill(read, _view_bytes(array))
     return array
 
 
@@ -118,17 +120,17 @@ def _view_bytes(array: Array) -> memoryview:
     return memoryview(flat)
 
 
-def _receive_exactly(source: socket.socket, size: int) -> bytearray:
+def _receive_exactly(read: Read, size: int) -> bytearray:
     room = bytearray(size)
-    _fill(source, memoryview(room))
+    _fill(read, memoryview(room))
     return room
 
 
-def _fill(source: socket.socket, room: memoryview) -> None:
+def _fill(read: Read, room: memoryview) -> None:
     done = 0
     while done < len(room):
         try:
-            count = source.recv_into(room[done:])
+            count = read(room[done:])
         except (ConnectionError, BrokenPipeError):
             raise Closed from None
         if not count:

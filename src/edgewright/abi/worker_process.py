@@ -10,12 +10,21 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from edgewright.abi.frames import Closed, Codec, receive, send
-from edgewright.core.errors import BackendCrash, EdgewrightError, Where
+from edgewright.core.errors import BackendCrash, EdgewrightError, UsageError, Where, shown
 
 TAIL = 1200
+
+
+# How long a call of a library may take: seconds for all workers, in place of what each of them allows.
+VARIABLE = "EDGEWRIGHT_WORKER_SECONDS"
+# A worker that was stopped (SIGSTOP) computes nothing: it is waited for this long.
+STOPPED_SECONDS = 15.0
+_LOOK_SECONDS = 1.0
 
 
 class WorkerGone(BackendCrash):
@@ -39,7 +48,7 @@ class WorkerProcess:
     def __init__(
         self, module: str, called: str, codec: Codec, seconds: float, where: Where | None = None
     ) -> None:
-        self.seconds = seconds
+        self.seconds = read_worker_seconds() or seconds
         self._called, self._codec, self._where = called, codec, where
         self._owner = os.getpid()
         self._lock = threading.Lock()
@@ -112,19 +121,19 @@ class WorkerProcess:
 
     def _call(self, request: str, arguments: dict[str, Any]) -> Any:
         self._number += 1
-        self._line.settimeout(self.seconds)
-        started = time.monotonic()
+        line = _PatientLine(self._line, self.process.pid, self.seconds)
         try:
-            send(self._line, self._codec, (self._number, request, arguments))
-            number, answer = receive(self._line, self._codec)
-        except TimeoutError:
-            if time.monotonic() - started < self.seconds:
-                raise  # the caller's own: handlers of signals raise it, too
-            what, do = (
-                f"gave no answer to '{request}' in {self.seconds:g} s",
-                "raise the timeout, or use a smaller graph",
-            )
+            send(line.send_bytes, self._codec, (self._number, request, arguments))
+            number, answer = receive(line.receive_bytes, self._codec)
+        except _NoAnswer:
+            what = f"gave no answer to '{request}' in {self.seconds:g} s"
+            do = f"set {VARIABLE} to more seconds, or use a smaller graph"
             raise self._make_crash_error(what, do) from None
+        except _Stopped:
+            what = f"was stopped by a signal during '{request}' and did not go on for {STOPPED_SECONDS:g} s"
+            raise self._make_crash_error(what, "do not send it SIGSTOP; prepare the model again") from None
+        except TimeoutError:
+            raise  # the caller's own: handlers of signals raise it, too
         except (Closed, OSError):
             what = f"ended with {self._how()} during '{request}'"
             raise self._make_crash_error(what, "see its last output") from None
@@ -157,15 +166,86 @@ class WorkerProcess:
         return self._said.read()
 
 
+class _NoAnswer(Exception):
+    """The time for an answer is up."""
+
+
+class _Stopped(Exception):
+    """The other process does not go on."""
+
+
+class _PatientLine:
+    """A socket that is waited for in short turns, each of which looks after the process behind it."""
+
+    def __init__(self, line: socket.socket, process: int, seconds: float) -> None:
+        self._line, self._process = line, process
+        self._end = time.monotonic() + seconds
+        self._stopped = 0.0
+
+    def send_bytes(self, data: Any) -> None:
+        """Sends all bytes."""
+        rest = memoryview(data).cast("B")
+        while len(rest):
+            rest = rest[self._wait(partial(self._line.send, rest)) :]
+
+    def receive_bytes(self, room: memoryview) -> int:
+        """Receives what there is."""
+        return self._wait(partial(self._line.recv_into, room))
+
+    def _wait(self, transfer: Callable[[], int]) -> int:
+        while True:
+            left = self._end - time.monotonic()
+            if left <= 0:
+                raise _NoAnswer
+            turn = min(_LOOK_SECONDS, left)
+            self._line.settimeout(turn)
+            started = time.monotonic()
+            try:
+                return transfer()
+            except TimeoutError:
+                if time.monotonic() - started < turn:
+                    raise  # not of the socket: the caller's own
+            self._look_after(turn)
+
+    def _look_after(self, waited: float) -> None:
+        # Turns are counted, not the clock: a computer that slept, or ^Z, stops both processes.
+        self._stopped = self._stopped + waited if _is_stopped(self._process) else 0.0
+        if self._stopped >= STOPPED_SECONDS:
+            raise _Stopped
+
+
+def _is_stopped(process: int) -> bool:
+    """Whether a signal has stopped a process; False where the system does not say."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_bytes().rpartition(b") ")[2]
+    except OSError:
+        return False
+    return state[:1] in {b"T", b"t"}
+
+
+def read_worker_seconds() -> float | None:
+    """The limit that a user set for all workers."""
+    text = os.environ.get(VARIABLE, "")
+    if not text:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise UsageError(f"{VARIABLE} is '{shown(text, 60)}', expected a number of seconds above 0")
+    return seconds
+
+
 def serve(descriptor: int, codec: Codec, answer: Callable[[str, dict[str, Any]], Any]) -> None:
     """The worker's side: answers requests until the caller is gone."""
     with socket.socket(fileno=descriptor) as line:
         while True:
             try:
-                number, name, arguments = receive(line, codec)
+                number, name, arguments = receive(line.recv_into, codec)
             except Closed:
                 return
-            send(line, codec, (number, answer(name, arguments)))
+            send(line.sendall, codec, (number, answer(name, arguments)))
 
 
 def answer_by(host: object, name: str, arguments: dict[str, Any]) -> tuple[Any, EdgewrightError | None]:

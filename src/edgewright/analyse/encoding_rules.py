@@ -1,9 +1,11 @@
 """Encodings that the HTP refuses, or computes otherwise than the numbers say: the rules of its quantizer."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from edgewright.analyse.comparison_points import is_fused_away
+from edgewright.analyse.odd_encodings import list_shared_values
 from edgewright.analyse.records import Finding
 from edgewright.core.errors import shown
 from edgewright.ir.graph import Graph, Node
@@ -14,6 +16,10 @@ from edgewright.targets.soc import FIRST_WITH_HALF
 
 # Scales are stored in single precision.
 SAME_SCALE = 1e-4
+# The part of a range that an op may have no values in: rounding and shared encodings take a little.
+MOST_UNUSED = 0.1
+# Twice the offset of an encoding that is as wide below 0 as above it.
+_HALVES = {bits: {1 << bits, (1 << bits) - 2} for bits in (4, 8, 16, 32)}
 
 
 def list_broken_rules(graph: Graph, architecture: int | None = None) -> tuple[Finding, ...]:
@@ -23,7 +29,10 @@ def list_broken_rules(graph: Graph, architecture: int | None = None) -> tuple[Fi
         graph: a graph in fixed point.
         architecture: the version of Hexagon (73 ...), where rules depend on it; None: the newest.
     """
-    checks = (_check_fixed_range, _check_smallest_range, _check_weights, _check_second_operand, _check_moves)
+    checks = (
+        *(_check_fixed_range, _check_smallest_range, _check_unused_part),
+        *(_check_weights, _check_second_operand, _check_moves),
+    )
     return tuple(
         finding for node in graph.nodes for check in checks for finding in check(graph, node, architecture)
     )
@@ -64,6 +73,42 @@ def _check_smallest_range(graph: Graph, node: Node, _architecture: int | None) -
         if spread < SMALLEST_RANGE * (1 - SAME_SCALE):
             what = f"has a range of {spread:.3g}, the smallest that QNN takes is {SMALLEST_RANGE:g}"
             yield _warn(graph, value, what, "give it a wider range")
+
+
+def _check_unused_part(graph: Graph, node: Node, _architecture: int | None) -> Iterator[Finding]:
+    """A range that begins well below 0 where an op gives nothing below 0: its steps there are never used."""
+    value = next(iter(node.outputs), "")
+    kind = graph.types[value] if value else None
+    if kind is None or kind.encoding is None or len(kind.encoding.scales) != 1 or not _is_positive(node):
+        return
+    encoding = kind.encoding
+    is_symmetric = kind.dtype.is_signed or 2 * abs(encoding.offsets[0]) in _HALVES[encoding.bitwidth]
+    if is_symmetric or find_fixed_encoding(node.op, encoding.bitwidth, is_symmetric=False) is not None:
+        return
+    low, high = (
+        float(np.asarray(bound).reshape(-1)[0]) for bound in compute_covered_range(encoding, kind.dtype)
+    )
+    unused = -low / (high - low)
+    shared = list_shared_values(graph, value)
+    if unused > MOST_UNUSED and all(_is_bounded(graph, each, shared) for each in shared):
+        name = node.op.specific().display_name()
+        what = (
+            f"is the result of {name} and has the range {low:.4g} to {high:.4g}: {unused:.0%} of its steps "
+        )
+        yield _warn(graph, value, f"{what}are below 0, where it has no values", "begin its range at 0")
+
+
+def _is_positive(node: Node) -> bool:
+    return node.op.value_range()[0] >= 0
+
+
+def _is_bounded(graph: Graph, value: str, shared: Collection[str]) -> bool:
+    """Whether a value of an encoding is not below 0, or becomes one that is not before anybody reads it."""
+    maker = graph.producer(value)
+    if is_fused_away(graph, value) or maker is None:
+        return maker is not None
+    given = [name for name in maker.inputs if name and name not in graph.constants]
+    return _is_positive(maker) or (maker.op.keeps_encoding and all(name in shared for name in given))
 
 
 def _check_weights(graph: Graph, node: Node, architecture: int | None) -> Iterator[Finding]:

@@ -42,6 +42,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     target: str,
     output: str | Path,
     precision: str = "auto",
+    prefer: str = "cheapest",
     max_drop: float | None = None,
     metric: str | OwnFunction | Mapping[str, str | OwnFunction] = "auto",
     labels: GivenLabels | None = None,
@@ -67,6 +68,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75, a SoC number, or a device such as 'Galaxy S24'.
         output: the folder to write.
         precision: w8a8, w8a16, w4a8, w4a16, fp16, or auto: the cheapest that loses at most ``max_drop``.
+        prefer: with auto, ``"fastest"`` takes the precision that is estimated fastest on the chip instead.
         max_drop: points of the metric that may be lost; ``verdict`` of the record says whether that is
             proven, not proven or missed.
         metric: a name, as ``edgewright build --help`` lists them, or a function of (output, the float model's
@@ -100,6 +102,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
             sample_rate,
         ),
         precision=precision,
+        prefer=prefer,
         max_drop=max_drop,
         metric=_name_metric(metric),
         shapes=shapes,

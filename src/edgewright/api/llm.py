@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
+from edgewright.estimate.language import LanguageEstimate, estimate_language_model
 from edgewright.llm.evaluate_file import TextScore, evaluate_file
 from edgewright.llm.generate import TextGenerator
+from edgewright.llm.load.config import read_model_spec
 from edgewright.llm.quantize_model import (
     LanguageModelFile,
     check_increase,
@@ -126,3 +128,15 @@ def generate(
     generator = TextGenerator(path, context=context, temperature=temperature, seed=seed)
     with closing(generator):
         yield from generator.continue_text(prompt, tokens)
+
+
+def estimate(model: str | Path | float, target: str, *, prompt_tokens: int = 1024) -> LanguageEstimate:
+    """Says how many tokens a second a model gives on a chip in w4a16, and when the first comes, as ranges.
+
+    Args:
+        model: a Hugging Face folder, of which config.json is read, or a number of billions of weights.
+        target: the chip: SM8750, 'Snapdragon X Elite', ...
+        prompt_tokens: the length of the prompt.
+    """
+    billions = model if isinstance(model, int | float) else read_model_spec(Path(model)).weights / 1e9
+    return estimate_language_model(float(billions), target, prompt_tokens)

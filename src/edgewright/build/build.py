@@ -60,6 +60,7 @@ from edgewright.build.request import BuildRequest
 from edgewright.build.settle import Settler
 from edgewright.build.shared_build import identify_work, take_shared_build
 from edgewright.build.stages import (
+    LAYER_SAMPLES,
     NATIVE,
     SIMULATION,
     AnalysisResult,
@@ -73,7 +74,7 @@ from edgewright.build.stages import (
 from edgewright.build.stateful_samples import RecurrentState, add_states, drop_state_inputs
 from edgewright.build.time_budget import MOST_PASSES, TimeBudget
 from edgewright.build.written_io import describe_written_io, rename_outputs, write_example
-from edgewright.config.build import AUTO
+from edgewright.config.build import AUTO, FASTEST
 from edgewright.core.errors import EdgewrightError, Problems
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
@@ -81,9 +82,11 @@ from edgewright.core.folder_lock import FolderHeld, hold_folder, is_folder_held
 from edgewright.core.plain import to_json
 from edgewright.data.copies import leave_out_copies
 from edgewright.data.samples import BuildSamples, LabelledSamples, read_samples
+from edgewright.estimate.candidates import estimate_candidates
+from edgewright.estimate.records import TimeRange
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.records import Loss
-from edgewright.evaluate.verdict import judge_loss
+from edgewright.evaluate.verdict import describe_disagreement, judge_loss
 from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.model.stored_graphs import load_stored_graph, store_graph
@@ -156,7 +159,7 @@ class _Build:
     def _finish(self, preflight: Preflight) -> BuildRecord:
         results, compiled, evaluation = self._settle(self._quantize())
         graph = load_stored_graph(self._locate_graph(find_chosen(results).candidate.name))
-        analyse = partial(self._analyse, graph, results, compiled.backend, evaluation.loss)
+        analyse = partial(self._analyse, graph, results, compiled.backend, evaluation)
         analysis = self._ledger.run_stage("analyse", AnalysisResult, analyse)
         record = self._record(preflight, results, graph, compiled, evaluation, analysis)
         self._report(record, graph)
@@ -264,10 +267,19 @@ class _Build:
         names = list_candidates(request.precision, self._chip.arch)
         self._results: dict[str, CandidateResult] = {}
         searched = search_precisions(
-            (AS_GIVEN,) if self._known.is_quantized else names, request.limit, self._finish_candidate
+            (AS_GIVEN,) if self._known.is_quantized else names,
+            request.limit,
+            self._finish_candidate,
+            self._times if request.prefer == FASTEST else None,
         )
         self._left_out = list(searched.left_out)
         return list(searched.results)
+
+    @cached_property
+    def _times(self) -> dict[str, TimeRange]:
+        """What candidates take on the chip, estimated."""
+        names = (*list_candidates(AUTO), *list_candidates(self._request.precision))
+        return estimate_candidates(self._source, self._chip, names)
 
     def _finish_candidate(self, name: str) -> CandidateResult | LeftOut:
         """A candidate, built unless it was built before or its time is up; the first is built in any case."""
@@ -361,16 +373,18 @@ class _Build:
         write_input_specs(self._request, tensors, self._samples.notes, self._staged)
 
     def _analyse(
-        self, graph: Graph, results: tuple[CandidateResult, ...], backend: str, loss: Loss
+        self, graph: Graph, results: tuple[CandidateResult, ...], backend: str, evaluation: EvaluationResult
     ) -> AnalysisResult:
         """Where accuracy is lost, and what is known to help."""
         chosen = find_chosen(results)
-        emulator = open_emulator(self._chip, backend)
-        result = analyse_candidate(
-            self._source, graph, self._samples, chosen, emulator, self._budget.layers_seconds
-        )
+        # Where the time is up, one sample in the simulation must do.
+        is_late = self._budget.seconds > self._request.time_limit
+        emulator = None if is_late else open_emulator(self._chip, backend)
+        few = list(self._samples.judging.selection.select(1 if is_late else LAYER_SAMPLES))
+        result = analyse_candidate(self._source, graph, few, chosen, emulator, self._budget.layers_seconds)
         advice = keep_what_helps(result.findings, chosen.candidate, self._find_override_trial(chosen))
-        return replace(result, findings=(*self._advise_on_miss(results, loss, result.layers), *advice))
+        on_miss = self._advise_on_miss(results, evaluation, result.layers)
+        return replace(result, findings=(*on_miss, *advice))
 
     def _find_override_trial(self, chosen: CandidateResult) -> TryOverride | None:
         """None where widths were chosen on purpose, came with the model, or were given by the user."""
@@ -382,9 +396,13 @@ class _Build:
         )
 
     def _advise_on_miss(
-        self, results: tuple[CandidateResult, ...], loss: Loss, layers: Sequence[Layer]
+        self, results: tuple[CandidateResult, ...], evaluation: EvaluationResult, layers: Sequence[Layer]
     ) -> tuple[Finding, ...]:
         limit, candidates = self._request.max_drop, [result.candidate for result in results]
+        loss = evaluation.loss
+        if describe_disagreement(evaluation.apart, limit):
+            # What the simulation says of other precisions would not hold either.
+            return ()
         is_given = find_chosen(results).candidate.name == AS_GIVEN
         if limit is None or loss.points <= limit or self._samples.is_random or is_given:
             return ()
@@ -433,7 +451,9 @@ class _Build:
             verdict=verdict,
             metric=metric,
             accuracy=accuracy,
-            candidates=tuple(result.candidate for result in results),
+            candidates=tuple(
+                replace(result.candidate, time=self._times.get(result.candidate.name)) for result in results
+            ),
             layers=analysis.layers,
             tensors=analysis.tensors,
             findings=(*poor, *self._list_warnings(preflight), *analysis.findings),

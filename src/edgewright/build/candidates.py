@@ -1,10 +1,12 @@
 """Candidates of precision: which are tried, in which order, and which of them is chosen."""
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from edgewright.build.records import Candidate, LeftOut
 from edgewright.config.build import AUTO
+from edgewright.estimate.records import TimeRange
 from edgewright.quantize.report import QuantizationReport
 from edgewright.targets.soc import FIRST_WITH_HALF
 
@@ -51,7 +53,10 @@ def list_candidates(precision: str, architecture: int | None = None) -> tuple[st
 
 
 def search_precisions(
-    names: Sequence[str], limit: float, build: Callable[[str], CandidateResult | LeftOut]
+    names: Sequence[str],
+    limit: float,
+    build: Callable[[str], CandidateResult | LeftOut],
+    times: Mapping[str, TimeRange] | None = None,
 ) -> Searched:
     """Builds the candidates that may be the best one, and chooses.
 
@@ -60,17 +65,21 @@ def search_precisions(
         limit: points of the metric that may be lost.
         build: gives the result of a candidate, or why there is none; one that is finished need not be built
             again.
+        times: what candidates take on the chip, where the fastest is preferred to the cheapest.
     """
     results: list[CandidateResult] = []
     left_out: list[LeftOut] = []
     for name in names:
-        reason = _find_reason_against(name, [result.candidate for result in results], limit)
+        candidates = [result.candidate for result in results]
+        reason = _find_reason_against(name, candidates, limit)
+        if times:
+            reason = _find_slowness(name, candidates, limit, times) or (reason if name == MIXED else "")
         built = LeftOut(name, reason) if reason else build(name)
         if isinstance(built, LeftOut):
             left_out.append(built)
         else:
             results.append(built)
-    return Searched(choose_candidate(results, limit), tuple(left_out))
+    return Searched(choose_candidate(results, limit, times), tuple(left_out))
 
 
 def find_mixed_base(results: Iterable[CandidateResult], limit: float) -> str:
@@ -95,16 +104,33 @@ def _find_reason_against(name: str, candidates: Sequence[Candidate], limit: floa
     return ""
 
 
-def choose_candidate(results: Sequence[CandidateResult], limit: float) -> tuple[CandidateResult, ...]:
+def _find_slowness(
+    name: str, candidates: Sequence[Candidate], limit: float, times: Mapping[str, TimeRange]
+) -> str:
+    """Why a candidate cannot be the fastest one that keeps the limit; empty where it may be."""
+    kept = [each.name for each in candidates if each.drop <= limit and each.name in times]
+    faster = [each for each in kept if name in times and _read_time(times, each) <= _read_time(times, name)]
+    return f"not needed: {faster[0]} keeps the limit and is estimated to be no slower" if faster else ""
+
+
+def _read_time(times: Mapping[str, TimeRange], name: str) -> float:
+    return times[name].microseconds if name in times else math.inf
+
+
+def choose_candidate(
+    results: Sequence[CandidateResult], limit: float, times: Mapping[str, TimeRange] | None = None
+) -> tuple[CandidateResult, ...]:
     """Marks the cheapest candidate that keeps the limit, or the one that loses least where none does.
 
     One that the samples that judge will prove, if they are like those that choose, comes before others.
+    With times, the fastest is marked in place of the cheapest.
     """
     candidates = [result.candidate for result in results]
     provable = [candidate for candidate in candidates if candidate.drop_high <= limit]
     accurate = provable or [candidate for candidate in candidates if candidate.drop <= limit]
     if accurate:
-        return mark_chosen(results, min(accurate, key=lambda each: (each.cost, each.drop)).name)
+        best = min(accurate, key=lambda each: (_read_time(times or {}, each.name), each.cost, each.drop))
+        return mark_chosen(results, best.name)
     return mark_chosen(results, min(candidates, key=lambda each: (each.drop, each.cost)).name)
 
 

@@ -1,6 +1,5 @@
 """What changed between two builds: verdict, figures, precision, sizes, layers, options, versions, files."""
 
-import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from edgewright.analyse.records import Layer
 from edgewright.build.records import RECORD, BuildRecord
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.core.plain import from_plain
 from edgewright.core.quantities import format_bytes
 from edgewright.evaluate.records import Accuracy
@@ -101,7 +101,7 @@ def read_build_record(place: str | Path) -> BuildRecord:
             do="give the folder of -o of edgewright build",
         )
     try:
-        return from_plain(BuildRecord, json.loads(bytes(read_limited(path, LARGEST_RECORD))))
+        return from_plain(BuildRecord, parse_json(bytes(read_limited(path, LARGEST_RECORD))))
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise BadInput(
             f"it is no record of a build of this version: {shown(problem, 200)}",

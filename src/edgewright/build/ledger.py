@@ -16,6 +16,7 @@ from edgewright.build.request import BuildRequest
 from edgewright.core.errors import UsageError
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
+from edgewright.core.json_text import parse_json
 from edgewright.core.plain import from_plain, to_json, to_plain
 from edgewright.data.open_samples import Data
 from edgewright.evaluate.metrics.own_function import read_own_source
@@ -153,7 +154,7 @@ def read_peak_memory() -> float:
 def _read_state(folder: Path) -> dict[str, Any]:
     """The state of an interrupted build; empty where it cannot be read."""
     try:
-        state = json.loads((folder / STATE).read_bytes())
+        state = parse_json((folder / STATE).read_bytes())
     except (OSError, ValueError):
         return {}
     is_ours = isinstance(state, dict) and state.get("form") == FORM

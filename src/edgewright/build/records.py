@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from edgewright.analyse.records import Finding, Layer, TensorView
+from edgewright.estimate.records import TimeRange
 from edgewright.evaluate.records import Accuracy, Metric
 from edgewright.evaluate.verdict import Verdict
 from edgewright.ir.contract import IoTensor
@@ -69,6 +70,8 @@ class Candidate:
     drop_high: float = 100.0
     # Whether it was stopped because its time was up: it is the best that was found until then.
     is_stopped: bool = False
+    # What a run takes on the chip, estimated; None where nothing can be said.
+    time: TimeRange | None = None
 
 
 @dataclass(frozen=True)

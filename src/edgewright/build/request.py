@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from edgewright.artifacts.encodings import EncodingsSource
-from edgewright.config.build import AUTO, TIME_LIMIT, BuildData, BuildOutput, BuildTarget, Sound
+from edgewright.config.build import (
+    AUTO,
+    CHEAPEST,
+    FASTEST,
+    TIME_LIMIT,
+    BuildData,
+    BuildOutput,
+    BuildTarget,
+    Sound,
+)
 from edgewright.config.group import OptionGroup
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import PRECISIONS
@@ -30,6 +39,8 @@ class BuildRequest:
     output: Path
     data: DataRequest
     precision: str = AUTO
+    # Of the precisions that keep the limit, the one with the fewest bits or the one estimated fastest.
+    prefer: str = CHEAPEST
     # Points of the metric that may be lost; None where no limit was given.
     max_drop: float | None = None
     metric: str = AUTO
@@ -53,6 +64,8 @@ class BuildRequest:
             raise UsageError(
                 f"precision is '{self.precision}', expected one of: {', '.join((AUTO, *PRECISIONS))}"
             )
+        if self.prefer not in {CHEAPEST, FASTEST}:
+            raise UsageError(f"prefer is '{self.prefer}', expected one of: {CHEAPEST}, {FASTEST}")
         if self.max_drop is not None and not 0 <= self.max_drop <= 100:
             raise UsageError(f"max_drop is {self.max_drop}, expected points from 0 to 100")
         if not self.time_limit > 0:
@@ -96,6 +109,7 @@ def parse_build_request(  # noqa: PLR0913, PLR0917 - the groups of options, in t
             sound.sample_rate,
         ),
         precision=target.precision,
+        prefer=target.prefer,
         max_drop=target.max_drop,
         metric=target.metric,
         shapes=shapes,

@@ -12,6 +12,8 @@ from edgewright.config.values import make_number_parser, make_range_parser
 from edgewright.core.errors import UsageError
 
 AUTO = "auto"
+# What `auto` takes of the precisions that keep the limit.
+CHEAPEST, FASTEST = "cheapest", "fastest"
 # What a build may take where nothing is said, in seconds.
 TIME_LIMIT = 600.0
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -163,6 +165,12 @@ class BuildTarget(OptionGroup):
         default=AUTO,
         help="bits of weights and activations, or half precision; auto tries them and takes the cheapest "
         "that meets --max-drop",
+    )
+    prefer: str = opt(
+        choices=(CHEAPEST, FASTEST),
+        default=CHEAPEST,
+        help="which precision auto takes of those that meet --max-drop: the one with the fewest bits, or the "
+        "one that is estimated to be the fastest on the chip",
     )
     max_drop: float | None = opt(
         "--max-drop",

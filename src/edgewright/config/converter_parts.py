@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Excludes
-from edgewright.config.values import OneOf, parse_names
+from edgewright.config.values import OneOf, parse_names, parse_package_name
 
 LAYOUTS = ("NCDHW", "NDHWC", "NCHW", "NHWC", "NFC", "NCF", "NTF", "TNF", "NF", "NC", "F", "NONTRIVIAL")
 COLOUR_ENCODINGS = ("bgr", "rgb", "rgba", "argb32", "nv21", "nv12", "time_series", "other")
@@ -69,7 +69,10 @@ class OpPackages(OptionGroup):
         "a .py file registers functions",
     )
     package_name: str | None = opt(
-        also="-p", metavar="NAME", help="the package of every op in the model, QNN's own by default"
+        type=parse_package_name,
+        also="-p",
+        metavar="NAME",
+        help="the package of every op in the model, QNN's own by default",
     )
     op_package_config: tuple[str, ...] = opt(
         also="-opc", metavar="FILE", help="XML files that describe custom ops"

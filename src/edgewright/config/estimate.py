@@ -7,6 +7,7 @@ from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.config.quantize import PRECISIONS
 from edgewright.config.rules import Excludes
+from edgewright.config.values import make_number_parser
 
 _TIME = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(us|µs|ms|s)\s*@\s*(.+?)\s*")
 _UNITS = {"us": 1.0, "µs": 1.0, "ms": 1e3, "s": 1e6}
@@ -62,5 +63,13 @@ class EstimateTarget(OptionGroup):
         example="--what-if precision=w8a8",
         help="what a change would do: precision=NAME, or rule=NAME of a modification of the architecture "
         "check (rule=all: each that applies)",
+    )
+    prompt_tokens: int = opt(
+        "--prompt-tokens",
+        "--prompt_tokens",
+        type=make_number_parser(1),
+        default=1024,
+        metavar="N",
+        help="tokens of the prompt, where MODEL is a folder of a language model",
     )
     output: str | None = opt(also="-o", metavar="FILE", help="also write a page with bars and the roofline")

@@ -9,6 +9,7 @@ from typing import Any
 # Takes the text, returns the value, raises ValueError with what was expected.
 Parse = Callable[[str], Any]
 LARGEST_NUMBER = 2**31 - 1
+LONGEST_PACKAGE_NAME = 80
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 
 
@@ -118,6 +119,13 @@ def parse_key_values(text: str) -> tuple[tuple[str, str], ...]:
     if not pairs or any(not key.strip() or not colon for key, colon, _ in pairs):
         raise ValueError("pairs such as key0:value0;key1:value1")
     return tuple((key.strip(), value.strip()) for key, _, value in pairs)
+
+
+def parse_package_name(text: str) -> str:
+    """The name of an op package, which becomes a part of files and of source: qti.aisw, MyPackage."""
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z0-9_]+)*", text) or len(text) > LONGEST_PACKAGE_NAME:
+        raise ValueError("a name of letters, digits, '_' and single dots, such as qti.aisw")
+    return text
 
 
 def parse_tensors_by_graph(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from edgewright.core.errors import EnvironmentProblem, shown
+from edgewright.core.json_text import parse_json
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ def _release_lock(file: int, folder: Path) -> None:
 
 def _read_holder(folder: Path) -> Holder:
     try:
-        fields = json.loads((folder / LOCK).read_bytes())
+        fields = parse_json((folder / LOCK).read_bytes())
         return Holder(**{name: kind(fields[name]) for name, kind in Holder.__annotations__.items()})
     except (OSError, ValueError, TypeError, KeyError):
         return Holder()

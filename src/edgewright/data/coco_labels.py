@@ -1,6 +1,5 @@
 """Right answers of detectors: the annotations of images in COCO's JSON."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 
 LARGEST_FILE = 1 << 30
 
@@ -32,7 +32,7 @@ def read_coco_boxes(path: Path, files: Sequence[Path], count: int) -> list[Image
     """The boxes of each sample: images by the names of the samples' files, in their order without files."""
     where = Where(file=str(path))
     try:
-        document = json.loads(read_limited(path, LARGEST_FILE))
+        document = parse_json(read_limited(path, LARGEST_FILE))
         images, places = _read_images(document)
         boxes: dict[Any, list[Mapping[str, Any]]] = {image: [] for image in images}
         for item in document["annotations"]:

@@ -50,7 +50,7 @@ def read_table(path: Path) -> CsvTable:
     except UnicodeDecodeError:
         raise BadInput("the file is no text, expected rows of values", Where(file=str(path))) from None
     mark = max(SEPARATORS, key=text.partition("\n")[0].count)
-    rows = [row for row in csv.reader(io.StringIO(text), delimiter=mark) if any(map(str.strip, row))]
+    rows = [row for row in split_rows(text, path, mark) if any(map(str.strip, row))]
     if not rows:
         raise BadInput("the file has no rows", Where(file=str(path)), do=_ADVICE)
     has_names = not any(_is_number(cell) or _is_path(cell) for cell in rows[0])
@@ -61,6 +61,14 @@ def read_table(path: Path) -> CsvTable:
             what = f"the row has {len(row)} columns, expected {len(names)} as in the first one"
             raise BadInput(what, table.find_row(number))
     return table
+
+
+def split_rows(text: str, path: Path, mark: str = ",") -> list[list[str]]:
+    """The rows of a table; a field without an end, or one too long, is an error."""
+    try:
+        return list(csv.reader(io.StringIO(text), delimiter=mark))
+    except csv.Error as problem:
+        raise BadInput(f"the file is no table: {problem}", Where(file=str(path)), do=_ADVICE) from None
 
 
 def open_csv(

@@ -49,12 +49,16 @@ def read_input_list(path: Path | str, inputs: Sequence[str], spellings: Mapping[
     layers, tensors, start = _parse_head(texts)
     known = {**spellings, **{name: name for name in inputs}}
     lines: list[InputLine] = []
+    # A line that is repeated is looked up once: its files are not asked for a million times.
+    parsed: dict[str, dict[str, Path]] = {}
     problems: list[EdgewrightError] = []
     for number, text in enumerate(texts[start:], start=start + 1):
         if not text or text.startswith(("#", "%")):
             continue
         try:
-            lines.append(InputLine(number, _parse_line(text, inputs, known, path)))
+            if text not in parsed:
+                parsed[text] = _parse_line(text, inputs, known, path)
+            lines.append(InputLine(number, parsed[text]))
         except EdgewrightError as problem:
             where = Where(file=str(path), detail=f"line {number}")
             problems.append(type(problem)(problem.what, where, problem.do))

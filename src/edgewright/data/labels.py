@@ -1,7 +1,5 @@
 """The right answers of samples: from a file, from an array beside them, from the names of their folders."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +10,7 @@ from edgewright.core.errors import BadInput, EdgewrightError, UsageError, Where,
 from edgewright.core.files import read_limited
 from edgewright.core.numbers import Array
 from edgewright.data.coco_labels import ImageBoxes, read_coco_boxes
+from edgewright.data.csv_samples import split_rows
 from edgewright.data.images import is_image, read_class_map
 from edgewright.data.numpy_files import NumpyArchive, read_numpy_array
 from edgewright.data.open_samples import Data
@@ -20,6 +19,7 @@ from edgewright.quantize.executor import Samples
 # Names of arrays that hold labels and no samples.
 NAMES = ("labels", "label", "y", "targets")
 LARGEST_FILE = 64 << 20
+LARGEST_CLASS = (1 << 31) - 1
 # What right answers are: numbers of classes, an array for each sample, texts, boxes in images.
 CLASSES, ARRAYS, TEXTS, BOXES = "classes", "arrays", "texts", "boxes"
 Label = int | str | Array | ImageBoxes
@@ -181,14 +181,14 @@ def _find_label_array(held: Mapping[str, Array], place: str) -> Labels | None:
 def _read_folder_names(files: Sequence[Path]) -> Labels | None:
     """Folders that are named by numbers hold a class each."""
     names = [file.parent.name for file in files]
-    if not names or len(set(names)) < 2 or not all(name.isdecimal() for name in names):
+    if not names or len(set(names)) < 2 or not all(map(is_class_number, names)):
         return None
     return Labels([int(name) for name in names], "right answers are the numbers of the folders")
 
 
 def _read_table(path: Path, files: Sequence[Path]) -> list[str]:
     """Rows of a file's or a folder's name and a number or text; one a row where there are no names."""
-    rows = [row for row in csv.reader(io.StringIO(_read_text(path))) if row]
+    rows = [row for row in split_rows(_read_text(path), path) if row]
     if len(rows) > 1 and rows[1][-1].strip().isdecimal() and not rows[0][-1].strip().isdecimal():
         rows = rows[1:]
     if all(len(row) == 1 for row in rows):
@@ -237,7 +237,20 @@ def _parse_texts(texts: Sequence[str], path: Path) -> Labels:
         )
     if texts and not any(numbers):
         return Labels([text.strip() for text in texts], kind=TEXTS)
+    large = [row for row, text in enumerate(texts) if not is_class_number(text)]
+    if large:
+        raise BadInput(
+            f"'{shown(texts[large[0]].strip(), 60)}' is no label, expected the number of a class from 0 to "
+            f"{LARGEST_CLASS}",
+            Where(file=str(path), detail=f"entry {large[0] + 1}"),
+        )
     return Labels([int(text) for text in texts])
+
+
+def is_class_number(text: str) -> bool:
+    """Whether a text is the number of a class that a model could have."""
+    digits = text.strip()
+    return digits.isdecimal() and len(digits) <= len(str(LARGEST_CLASS)) and int(digits) <= LARGEST_CLASS
 
 
 def _read_array(path: Path) -> Array:

@@ -213,6 +213,8 @@ def _open_archive(sample_format: SampleFormat, path: Path, loaded: Mapping[str, 
     """The arrays named after inputs; others beside them (labels ...) are left alone."""
     known = [name for name in loaded if name in sample_format.types or name in sample_format.spellings]
     if known:
+        for name in known:
+            _check_stacked_shape(sample_format, path, name)
         return _StackedSamples(
             sample_format, sample_format.match_inputs({name: loaded[name] for name in known})
         )
@@ -228,6 +230,18 @@ def _open_archive(sample_format: SampleFormat, path: Path, loaded: Mapping[str, 
         f"'{shown(name, 60)}' {list(shapes[name])} is the only one that fits and is used"
     )
     return _StackedSamples(sample_format, {input_name: array}, [note])
+
+
+def _check_stacked_shape(sample_format: SampleFormat, path: Path, name: str) -> None:
+    """Refuses an array of a wrong shape before it is read, by its header."""
+    shape, dtype = read_header(path, name)
+    input_name = name if name in sample_format.types else sample_format.spellings[name]
+    # One element, however large the array is said to be.
+    stands_for: Array = np.broadcast_to(np.zeros((), dtype), shape)
+    preparation = sample_format.preparations.get(input_name)
+    if preparation is not None:
+        stands_for = preparation.transpose(stands_for)
+    _Column(input_name, stands_for, sample_format.types[input_name])
 
 
 def _match_stacked_shape(shape: tuple[int, ...], expected: TensorType) -> tuple[int, ...] | None:

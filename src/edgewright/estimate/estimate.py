@@ -114,6 +114,11 @@ def _list_notes(network: Network, precisions: Sequence[str]) -> Iterator[str]:
             )
 
 
+def estimate_network(network: Network, soc: Soc, precision: str) -> TargetEstimate:
+    """The time on one chip in one precision, without its layers and memory."""
+    return _estimate_one(network, find_known(network), soc, precision, None)
+
+
 def list_known_targets(precision: str = "w8a8") -> list[str]:
     """The chips that are fitted."""
     return list_fitted_chips(precision)

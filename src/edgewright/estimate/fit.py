@@ -39,6 +39,7 @@ _STARTS = {
 # of a chip from 1, and that of a chip in a precision from the chip's own; STRENGTH says how much that weighs.
 _SPREAD_KIND, _SPREAD_PRECISION, _SPREAD_CHIP, _SPREAD_BOTH = 1.0, 0.5, 0.7, 0.3
 STRENGTH = 0.15
+_SPREAD_SAME = 0.05
 # Residuals beyond this (of a network on one of fifteen chips) count less and less: compilers have cliffs.
 _KNEE = 0.05
 _MOST_STEPS = 100
@@ -93,10 +94,16 @@ class LatencyFit:
         self.group_of = np.array([GROUPS.index(group) for group in AMOUNTS.values()])
         self.start = np.zeros(self.ends[-1])
         self.start[:kinds] = [math.log(1e6 / _STARTS[name]) for name in AMOUNTS]
-        spreads = (_SPREAD_KIND, _SPREAD_PRECISION, _SPREAD_CHIP, _SPREAD_BOTH)
-        self.spread = np.concatenate(
-            [np.full(math.prod(shape), each) for shape, each in zip(self.shapes, spreads, strict=True)]
+        # Whatever a network computes in, to start a run takes as long.
+        by_precision = [_SPREAD_SAME if name == "runs" else _SPREAD_PRECISION for name in AMOUNTS]
+        spreads: tuple[float | list[float], ...] = (
+            _SPREAD_KIND,
+            by_precision,
+            _SPREAD_CHIP,
+            _SPREAD_BOTH,
         )
+        parts = [np.broadcast_to(each, shape) for shape, each in zip(self.shapes, spreads, strict=True)]
+        self.spread = np.concatenate([part.ravel() for part in parts])
 
     def split(self, vector: Matrix) -> list[Matrix]:
         """Constants of kinds, of precisions, factors of chips, of chips in a precision: logarithms."""

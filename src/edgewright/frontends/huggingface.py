@@ -1,6 +1,5 @@
 """Folders of Hugging Face models (config.json, safetensors), read by transformers; no code of theirs runs."""
 
-import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.core.optional import require
 
 log = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ def _open_tokenizer(folder: Path) -> Any:
 
 def _read_config(folder: Path) -> dict[str, Any]:
     try:
-        config = json.loads(read_limited(folder / CONFIG, LARGEST_CONFIG))
+        config = parse_json(read_limited(folder / CONFIG, LARGEST_CONFIG))
     except ValueError as problem:
         raise BadInput(f"the file is no JSON: {shown(problem)}", Where(file=str(folder / CONFIG))) from None
     return config if isinstance(config, dict) else {}

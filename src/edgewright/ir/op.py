@@ -174,6 +174,10 @@ class Op:
         """The reference, in plain numpy; slow is fine. An optional input left out is None."""
         raise NotImplementedError(f"{type(self).__name__} has no reference")
 
+    def check_constants(self, types: Sequence[TensorType | None], known: Sequence[Array | None]) -> None:
+        """Refuses values that no run could use; ``known`` has None where an input is not constant."""
+        del types, known
+
     def begin_session(self) -> Self:
         """The op as one session runs it: itself, unless it remembers something from run to run."""
         return self

@@ -16,6 +16,7 @@ from edgewright.core.errors import (
 )
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.limits import check_size
 from edgewright.ir.op import FAULTS, REGISTRY, Op, Param
 from edgewright.ir.sources import SourceFlow
 from edgewright.ir.types import TensorType
@@ -54,6 +55,7 @@ class _Lifting:
 
     def run(self) -> Graph:
         for tensor in self._stored.of_kind(TensorKind.APP_WRITE):
+            check_size(_type(tensor), Where(tensor=tensor.name))
             self._graph.add_input(self._names[tensor.name], _type(tensor))
         for tensor in self._stored.of_kind(TensorKind.STATIC):
             self._graph.add_constant(self._names[tensor.name], _require_data(tensor), _type(tensor))
@@ -81,7 +83,7 @@ class _Lifting:
             stored.name, op, inputs, [self._names[tensor.name] for tensor in records], source=stored.name
         )
         node.notes = dict(stored.notes)
-        self._connect(node, _infer_types(node, given), [_type(tensor) for tensor in records])
+        self._connect(node, self._infer_types(node, given), [_type(tensor) for tensor in records])
 
     def _connect(self, node: Node, inferred: Sequence[TensorType], stored: Sequence[TensorType]) -> None:
         """Adds a node; where QNN has rank 1 for a scalar, a reshape is put in between."""
@@ -108,24 +110,28 @@ class _Lifting:
             )
             self._graph.add(reshape, [stored[index]])
 
+    def _infer_types(self, node: Node, given: Sequence[TensorType | None]) -> tuple[TensorType, ...]:
+        """The types of its outputs; what no run could compute is refused."""
+        where = Where(op=node.op.qnn_name(), node=node.name)
+        try:
+            types = node.op.types_for(given)
+            node.op.check_constants(given, [self._graph.constants.get(value) for value in node.inputs])
+        except EdgewrightError as problem:
+            raise locate_problem(problem, where) from problem.__cause__
+        except FAULTS as found:
+            raise BadInput(
+                f"inputs and parameters do not fit the op ({type(found).__name__}: {shown(found)})",
+                where,
+                do="check that the file was not edited",
+            ) from found
+        for tensor_type in types:
+            check_size(tensor_type, where)
+        return types
+
     def _name(self, tensor: QnnTensor) -> str:
         return (
             "" if tensor.kind == TensorKind.NULL else self._stored.source_names.get(tensor.name, tensor.name)
         )
-
-
-def _infer_types(node: Node, given: Sequence[TensorType | None]) -> tuple[TensorType, ...]:
-    where = Where(op=node.op.qnn_name(), node=node.name)
-    try:
-        return node.op.types_for(given)
-    except EdgewrightError as problem:
-        raise locate_problem(problem, where) from problem.__cause__
-    except FAULTS as found:
-        raise BadInput(
-            f"inputs and parameters do not fit the op ({type(found).__name__}: {shown(found)})",
-            where,
-            do="check that the file was not edited",
-        ) from found
 
 
 def _type(tensor: QnnTensor) -> TensorType:

@@ -220,7 +220,9 @@ def _check_channels(x: TensorType, filters: TensorType, group: int) -> None:
     if filters.rank != x.rank or (x.shape[-1] != filters.shape[-2] * group and not is_open):
         fits = False
     else:
-        fits = not isinstance(filters.shape[-1], int) or filters.shape[-1] % group == 0
+        fits = not isinstance(filters.shape[-1], int) or (
+            filters.shape[-1] > 0 and filters.shape[-1] % group == 0
+        )
     if not fits:
         raise ShapeMismatch(
             f"filters {filters} in {group} group(s) do not fit the activation {x}",

@@ -42,6 +42,10 @@ class Gather(Op):
         # numpy hands out the element itself where one element is picked from a vector.
         return (np.asarray(found, data.dtype),)
 
+    def check_constants(self, types: Sequence[TensorType | None], known: Sequence[Array | None]) -> None:
+        """Indices within the axis."""
+        check_known_indices(known[1], types[0], self.axis)
+
     def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
         """The axis moves with the others where the rank stays."""
         if inputs[1].rank != 1:
@@ -80,6 +84,10 @@ class GatherElements(Op):
         window = tuple(slice(None) if a == self.axis else slice(n) for a, n in enumerate(indices.shape))
         places = checked_indices(indices, data.shape[self.axis])
         return (np.take_along_axis(data[window], places, self.axis),)
+
+    def check_constants(self, types: Sequence[TensorType | None], known: Sequence[Array | None]) -> None:
+        """Indices within the axis."""
+        check_known_indices(known[1], types[0], self.axis)
 
     def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
         """The axis moves with the others."""
@@ -123,6 +131,10 @@ class GatherNd(Op):
         rest = data.shape[self.batch_dims + width :]
         return (found.reshape(*batch, *indices.shape[self.batch_dims : -1], *rest),)
 
+    def check_constants(self, types: Sequence[TensorType | None], known: Sequence[Array | None]) -> None:
+        """Each index of a tuple within its own axis."""
+        check_known_tuples(known[1], types[0], self.batch_dims)
+
     @classmethod
     def samples(cls) -> Iterator[Sample]:
         """Elements, slices, and a batch."""
@@ -150,6 +162,10 @@ class BatchPermutation(Op):
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """Taken along the first axis."""
         return (inputs[0][checked_indices(inputs[1], inputs[0].shape[0])],)
+
+    def check_constants(self, types: Sequence[TensorType | None], known: Sequence[Array | None]) -> None:
+        """Indices within the first axis."""
+        check_known_indices(known[1], types[0], 0)
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:
@@ -255,6 +271,20 @@ def checked_indices(indices: Array, size: int) -> Array:
             do=f"use indices from {-size} to {size - 1}",
         )
     return places
+
+
+def check_known_indices(indices: Array | None, data: TensorType | None, axis: int) -> None:
+    """Indices that are constants must stay within their axis, where its size is a number."""
+    size = None if data is None else data.shape[axis]
+    if indices is not None and isinstance(size, int) and indices.dtype != object:
+        checked_indices(indices, size)
+
+
+def check_known_tuples(indices: Array | None, data: TensorType | None, batch_dims: int = 0) -> None:
+    """The same for tuples of indices, which begin behind the axes of a batch."""
+    if indices is not None:
+        for place in range(indices.shape[-1]):
+            check_known_indices(indices[..., place], data, batch_dims + place)
 
 
 def check_axis(axis: int, tensor_type: TensorType) -> None:

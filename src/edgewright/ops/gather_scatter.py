@@ -1,6 +1,6 @@
 """Writing elements by index: scatters with and without a reduction."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Self
@@ -12,7 +12,14 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import Op, Port, Sample, register, scalar
 from edgewright.ir.types import TensorType
 from edgewright.ops.axes import moved_axis
-from edgewright.ops.gather import check_axis, check_elements, checked_indices, tuple_width
+from edgewright.ops.gather import (
+    check_axis,
+    check_elements,
+    check_known_indices,
+    check_known_tuples,
+    checked_indices,
+    tuple_width,
+)
 
 WRITING = (Port("in[0]"), Port("in[1]"), Port("in[2]"))
 
@@ -56,6 +63,10 @@ class ScatterElements(Op):
         places: list[Any] = list(np.indices(indices.shape, sparse=True))
         places[self.axis] = checked_indices(indices, data.shape[self.axis])
         return (_scattered(data, tuple(places), updates, self.reduction),)
+
+    def check_constants(self, types: Sequence[TensorType | None], known: Sequence[Array | None]) -> None:
+        """Indices within the axis."""
+        check_known_indices(known[1], types[0], self.axis)
 
     def permuted(self, order: tuple[int, ...], *inputs: TensorType) -> tuple[Self, list[bool]] | None:
         """The axis moves with the others; which of equal indices comes last would change."""
@@ -103,6 +114,10 @@ class ScatterNd(Op):
         data, indices, updates = inputs[:3]
         places = tuple(checked_indices(indices[..., i], data.shape[i]) for i in range(indices.shape[-1]))
         return (_scattered(data, places, updates, self.reduction),)
+
+    def check_constants(self, types: Sequence[TensorType | None], known: Sequence[Array | None]) -> None:
+        """Each index of a tuple within its own axis."""
+        check_known_tuples(known[1], types[0])
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:

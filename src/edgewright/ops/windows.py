@@ -16,6 +16,8 @@ Pair = tuple[int, ...]
 Pairs = tuple[tuple[Dim, Dim], ...]
 
 LARGEST_COUNT = 1 << 32
+# Of one window, stride, dilation or side of padding: a window over minutes of sound is far below.
+LARGEST_STEP = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,15 @@ def check_geometry(x: TensorType, window: Sequence[int], geometry: Geometry) -> 
             f"{list(geometry.dilation)}, pads {list(geometry.pads)}) do not fit {x}",
             do="give one window size, stride, dilation and pair of pads for each spatial axis",
         )
-    _at_least(1, "window", window)
-    _at_least(1, "stride", geometry.stride)
-    _at_least(1, "dilation", geometry.dilation)
-    _at_least(1, "group", [geometry.group])
-    _at_least(0, "padding", [side for pair in geometry.pads for side in pair])
+    _check_least(1, "window", window)
+    _check_least(1, "stride", geometry.stride)
+    _check_least(1, "dilation", geometry.dilation)
+    _check_least(1, "group", [geometry.group])
+    sides = [side for pair in geometry.pads for side in pair]
+    _check_least(0, "padding", sides)
+    for what, numbers in (("window", window), ("stride", geometry.stride), ("dilation", geometry.dilation)):
+        _check_most(LARGEST_STEP, what, numbers)
+    _check_most(LARGEST_STEP, "padding", sides)
 
 
 def fixed_dims(dims: Sequence[Dim], of: str) -> tuple[int, ...]:
@@ -85,6 +91,8 @@ def spatial_sizes(
         for axis, size in enumerate(x.shape[1:-1])
     ]
     check_count(sizes)
+    # What windows slide over must be possible too, however few of them there are.
+    check_count([size + sum(pair) for size, pair in zip(x.shape[1:-1], geometry.pads, strict=True)])
     return sizes
 
 
@@ -116,6 +124,13 @@ def windows(
     return as_strided(array, shape, (step[0], *moves, *inside, step[-1]), writeable=False)
 
 
-def _at_least(least: int, what: str, numbers: Sequence[Dim]) -> None:
+def _check_most(most: int, what: str, numbers: Sequence[Dim]) -> None:
+    if any(isinstance(number, int) and number > most for number in numbers):
+        raise LimitExceeded(
+            f"{what} {list(numbers)} is above {most}", do=f"use at most {most}, or export the model again"
+        )
+
+
+def _check_least(least: int, what: str, numbers: Sequence[Dim]) -> None:
     if any(isinstance(number, int) and number < least for number in numbers):
         raise ShapeMismatch(f"{what} {list(numbers)} is below {least}", do=f"use at least {least}")

@@ -45,10 +45,20 @@ def make_preflight_page(preflight: Preflight) -> list[Block]:
 
 
 def _make_candidates_table(record: BuildRecord) -> Table:
-    headers = ("", "precision", record.metric.title, "lost", "SQNR", "weights", "cost", "time")
+    headers = (
+        "",
+        "precision",
+        record.metric.title,
+        "lost",
+        "SQNR",
+        "weights",
+        "cost",
+        "on the chip",
+        "built in",
+    )
     rows = tuple(_make_candidate_row(candidate) for candidate in record.candidates)
     title = f"Precisions that were tried, on {record.candidates[0].backend} (cost: bits x MACs, w8a8 is 1)"
-    return Table(title, headers, rows, frozenset(range(2, 8)))
+    return Table(title, headers, rows, frozenset(range(2, 9)))
 
 
 def _list_left_out(record: BuildRecord) -> list[str]:
@@ -69,6 +79,7 @@ def _make_candidate_row(candidate: Candidate) -> tuple[str, ...]:
         format_db(candidate.sqnr_db),
         format_bytes(candidate.weight_bytes),
         f"{candidate.cost:.2f}",
+        "" if candidate.time is None else str(candidate.time),
         format_duration(candidate.seconds),
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from edgewright.core.page import Block, Table
+from edgewright.estimate.language import LanguageEstimate
 from edgewright.estimate.records import Estimate, LayerShare, MemoryRange, TargetEstimate
 from edgewright.reports.html.page import make_environment
 
@@ -35,6 +36,26 @@ def make_page(estimate: Estimate) -> list[Block]:
         rows = tuple((change.name, str(change), change.text) for change in estimate.changes)
         blocks.append(Table("What changes would do", ("change", "effect", ""), rows))
     return [*blocks, *(f"note: {note}" for note in estimate.notes)]
+
+
+def make_language_page(results: Sequence[LanguageEstimate]) -> list[Block]:
+    """What is said of a language model."""
+    rows = tuple(
+        (result.chip, _spell_range(result.tokens_per_second), _spell_range(result.first_token_ms))
+        for result in results
+    )
+    first = results[0]
+    title = (
+        f"{first.billions:.3g} billion weights in {first.precision}, prompt of {first.prompt_tokens} tokens"
+    )
+    headers = ("chip", "tokens a second (range)", "first token after ms (range)")
+    bases = [f"{result.chip}: from {result.basis}; 80 % of models are in these ranges" for result in results]
+    return [Table(title, headers, rows), *bases]
+
+
+def _spell_range(values: tuple[float, float, float]) -> str:
+    middle, low, high = (f"{value:.0f}" if value >= 100 else f"{value:.3g}" for value in values)
+    return f"{middle} ({low} to {high})"
 
 
 def _make_table(estimate: Estimate) -> Table:

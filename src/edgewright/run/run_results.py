@@ -1,6 +1,7 @@
 """The results of a run: complete result folders, and files that describe them."""
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -89,6 +90,8 @@ class ResultFolder:
         self.outputs = tuple(
             _make_output_record(graph, n, file, form) for n, file in _list_names(tensors) for form in forms
         )
+        self._is_new = not folder.exists()
+        self._written: list[str] = []
         # The description of an earlier run would describe results that are about to be replaced.
         for name in (RUN_FILE, METADATA_FILE):
             with suppress(OSError):
@@ -103,7 +106,17 @@ class ResultFolder:
             array = convert_to_file_type(values[output.name], self._graph.types[output.name], is_native=form)
             files[output.file] = [array.reshape(-1).view("u1").data] if array.size else [b""]
         write_folder(self._folder / name, files)
+        self._written.append(name)
         return name
+
+    def remove(self) -> None:
+        """Removes the results that were written, and the folder where it was not there before."""
+        for name in self._written:
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+        self._written.clear()
+        if self._is_new:
+            with suppress(OSError):
+                self._folder.rmdir()
 
     def describe(self, record: RunRecord) -> None:
         """Writes run.json and execution_metadata.yaml for what is there."""

@@ -12,6 +12,8 @@ def run(file: ModelFile, shapes: Shapes, target: EstimateTarget, report: Report,
     """Estimate, and say where each time comes from."""
     from pathlib import Path
 
+    if (Path(file.model) / "config.json").is_file():
+        return _run_language_model(file, target, report)
     from edgewright.api.estimate import estimate
     from edgewright.core.files import write_whole
     from edgewright.reports.estimate import make_page, render_estimate
@@ -33,6 +35,17 @@ def run(file: ModelFile, shapes: Shapes, target: EstimateTarget, report: Report,
     return 0
 
 
+def _run_language_model(file: ModelFile, target: EstimateTarget, report: Report) -> int:
+    """A Hugging Face folder: tokens a second, and the time to the first token."""
+    from edgewright.api.llm import estimate
+    from edgewright.reports.estimate import make_language_page
+
+    chips = target.target or ("SM8750",)
+    results = [estimate(file.model, chip, prompt_tokens=target.prompt_tokens) for chip in chips]
+    tell(report, results, make_language_page)
+    return 0
+
+
 TOOL = Tool(
     NAME,
     "Say how long a model takes on a chip, as a range that holds 80 of 100 networks, from public "
@@ -46,6 +59,7 @@ TOOL = Tool(
             f"{NAME} model.onnx --measured 3.2ms@SM8550 --target SM8750",
             "a time of your own, on another",
         ),
+        (f"{NAME} phi-3.5-mini/ --target SM8750", "a language model: tokens a second, time to the first one"),
         (f"{NAME} model.onnx --what-if precision=w8a16 rule=all", "what changes would do"),
     ),
 )

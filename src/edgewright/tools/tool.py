@@ -1,5 +1,6 @@
 """What all command lines share: options, help, errors as text, exit codes, signals."""
 
+import errno
 import os
 import signal
 import sys
@@ -13,7 +14,7 @@ from edgewright.config.group import OptionGroup
 from edgewright.config.rules import Rule
 from edgewright.config.spelling import spell_options
 from edgewright.config.umbrella import Report
-from edgewright.core.errors import AccuracyGate, EdgewrightError, EnvironmentProblem
+from edgewright.core.errors import AccuracyGate, BadInput, EdgewrightError, EnvironmentProblem, shown
 from edgewright.core.log import is_debugging, log_to_stderr, set_level
 from edgewright.core.version import VERSION
 from edgewright.reports.progress import draw_progress
@@ -102,11 +103,13 @@ def run_guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
         except BrokenPipeError:
             _forget_stdout()
             return BROKEN_PIPE
-        except Exception:
+        except Exception as problem:
             # Native code that is interrupted, for example while it is imported, raises errors of its own.
-            if not signals:
+            if signals:
+                return _report_stop(signals)
+            if not (isinstance(problem, OSError) and problem.filename):
                 raise
-            return _report_stop(signals)
+            code = _tell(_explain_system_error(problem))
         return code
 
 
@@ -137,6 +140,15 @@ def _is_default(number: int) -> bool:
 def _report_stop(signals: list[int]) -> int:
     print("stopped", file=sys.stderr)
     return 128 + (signals[0] if signals else signal.SIGINT)
+
+
+def _explain_system_error(problem: OSError) -> EdgewrightError:
+    """What the system says about a file that was named: too long a name, a loop of links, a lost disk."""
+    text = problem.strerror or type(problem).__name__
+    kind = BadInput if problem.errno in {errno.ENAMETOOLONG, errno.ELOOP} else EnvironmentProblem
+    return kind(
+        f"cannot use '{shown(problem.filename)}': {text[:1].lower()}{text[1:]}", do="name another file"
+    )
 
 
 def _tell(error: EdgewrightError) -> int:

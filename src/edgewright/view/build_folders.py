@@ -1,12 +1,12 @@
 """The folder of a build: its quantized model, coloured by what its report measured."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.files import read_limited, resolve_inside
+from edgewright.core.json_text import parse_json
 
 REPORT = "report.json"
 _LARGEST_REPORT = 1 << 28
@@ -21,7 +21,7 @@ def read_report(folder: Path) -> dict[str, Any]:
     """The report as it was written; only its outermost form is certain."""
     where = Where(file=str(folder / REPORT))
     try:
-        report = json.loads(read_limited(folder / REPORT, _LARGEST_REPORT))
+        report = parse_json(read_limited(folder / REPORT, _LARGEST_REPORT))
     except (ValueError, RecursionError):
         raise BadInput("the report is not JSON", where, do="build the model again") from None
     if not isinstance(report, dict):

@@ -1,6 +1,5 @@
 """Opens any file that is known, or a model in memory, as what a viewer shows."""
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from edgewright.artifacts.encodings.comments import without_comments
 from edgewright.artifacts.file_kinds import WEIGHTS
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where
 from edgewright.core.files import measure_file, read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.model.model_files import find_model_file
 from edgewright.view.build_folders import (
@@ -107,7 +107,7 @@ def _view_json(path: Path, _: InputSpec) -> ViewModel:
 
 def _read_object(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(without_comments(read_limited(path, _LARGEST_JSON)))
+        document = parse_json(without_comments(read_limited(path, _LARGEST_JSON)))
     except (ValueError, RecursionError):
         raise BadInput(
             "the file is not JSON", Where(file=str(path)), do="name the _net.json of a converted model"

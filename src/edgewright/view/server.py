@@ -6,7 +6,6 @@ are addressed by number: there is no way to spell a path.
 """
 
 import hmac
-import json
 import logging
 import re
 import secrets
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from edgewright.core.errors import BadInput, EdgewrightError
+from edgewright.core.json_text import parse_json
 from edgewright.core.version import VERSION
 from edgewright.view.diff.request import LARGEST_RUN
 from edgewright.view.document import Document, make_document
@@ -288,7 +288,7 @@ def _read_object(body: BufferedIOBase, size: int) -> dict[str, Any]:
     if size > LARGEST_RUN:
         raise BadInput(f"the request has {size} bytes, expected {LARGEST_RUN} at most")
     try:
-        content = json.loads(body.read(size))
+        content = parse_json(body.read(size))
     except (ValueError, RecursionError):
         raise BadInput("the request is not JSON") from None
     if not isinstance(content, dict):

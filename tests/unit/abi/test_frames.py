@@ -20,7 +20,7 @@ def through(value):
     with ours, theirs:
         sender = threading.Thread(target=send, args=(ours, CODEC, value))
         sender.start()
-        found = receive(theirs, CODEC)
+        found = receive(theirs.recv_into, CODEC)
         sender.join()
     return found
 
@@ -87,4 +87,4 @@ def test_the_end_of_the_other_process_is_reported():
     ours.sendall(b"\x05")
     ours.close()
     with theirs, pytest.raises(Closed):
-        receive(theirs, CODEC)
+        receive(theirs.recv_into, CODEC)

@@ -1,14 +1,17 @@
 """A worker answers the request that it was asked, whatever happened to the request before."""
 
 import random
+import signal
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from edgewright.abi import worker_process
 from edgewright.abi.worker_process import WorkerGone, WorkerProcess
-from edgewright.core.errors import BackendCrash
+from edgewright.core.errors import BackendCrash, UsageError
 from tests.interrupts import LineStop, Stop, stop_after
 from tests.unit.abi.echo_worker import CODEC
 
@@ -88,6 +91,40 @@ def test_a_worker_that_takes_too_long_is_ended_and_says_so(start):
     with pytest.raises(BackendCrash, match="gave no answer to 'ask 2' in 1 s"):
         ask(worker, 2, seconds=30)
     assert not worker.is_alive
+
+
+def test_a_worker_that_is_stopped_is_noticed_and_ended(start, monkeypatch):
+    assert worker_process.STOPPED_SECONDS < 30
+    monkeypatch.setattr(worker_process, "STOPPED_SECONDS", 1.0)
+    monkeypatch.setattr(worker_process, "_LOOK_SECONDS", 0.1)
+    worker = start(seconds=600.0)
+    assert ask(worker, 1)
+    worker.process.send_signal(signal.SIGSTOP)
+    started = time.monotonic()
+    with pytest.raises(BackendCrash, match="was stopped by a signal during 'ask 2'"):
+        ask(worker, 2)
+    assert time.monotonic() - started < 30
+    assert not worker.is_alive
+
+
+def test_a_worker_that_is_stopped_for_a_moment_goes_on(start, monkeypatch):
+    monkeypatch.setattr(worker_process, "_LOOK_SECONDS", 0.1)
+    worker = start()
+    worker.process.send_signal(signal.SIGSTOP)
+    timer = threading.Timer(0.5, worker.process.send_signal, [signal.SIGCONT])
+    timer.start()
+    assert ask(worker, 1)
+    timer.join()
+
+
+def test_a_user_sets_the_seconds_of_all_workers(start, monkeypatch):
+    monkeypatch.setenv("EDGEWRIGHT_WORKER_SECONDS", "1")
+    worker = start(seconds=600.0)
+    with pytest.raises(BackendCrash, match=r"in 1 s.*\n.*set EDGEWRIGHT_WORKER_SECONDS to more seconds"):
+        ask(worker, 1, seconds=30)
+    monkeypatch.setenv("EDGEWRIGHT_WORKER_SECONDS", "soon")
+    with pytest.raises(UsageError, match="is 'soon', expected a number of seconds above 0"):
+        start()
 
 
 def test_threads_get_their_own_answers(start):

@@ -13,7 +13,7 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Relu, Sigmoid, Tanh
 from edgewright.ops.matmul import MatMul
-from edgewright.ops.rearrange import Reshape
+from edgewright.ops.rearrange import Concat, Reshape
 from tests.browser.sample_build import mnist
 
 
@@ -36,6 +36,7 @@ def graph_of(op, result, *inputs):
         (graph_of(Sigmoid(), fixed(1, 4, bits=16, scale=1 / 65535, offset=-3)), "1.52588e-05"),
         (graph_of(Tanh(), fixed(1, 4, bits=16, scale=1 / 32768, offset=0)), "offset -32768"),
         (graph_of(Relu(), fixed(1, 4, scale=1e-8, offset=0)), "smallest that QNN takes"),
+        (graph_of(Relu(), fixed(1, 4, offset=-85)), "33% of its steps are below 0"),
         (graph_of(Reshape(shape=(4,)), fixed(4, scale=0.2)), "only moved by Reshape"),
         (
             graph_of(MatMul(), fixed(4, 4, bits=16), fixed(4, 4, bits=16), fixed(4, 4, bits=16, offset=-9)),
@@ -51,6 +52,18 @@ def test_a_broken_rule_is_named(graph, text):
 def test_the_fixed_encodings_themselves_are_right():
     assert list_broken_rules(graph_of(Sigmoid(), fixed(1, 4, scale=1 / 256, offset=0))) == ()
     assert list_broken_rules(graph_of(Tanh(), fixed(1, 4, bits=16, scale=1 / 32768, offset=-32768))) == ()
+
+
+def test_a_range_below_zero_is_right_where_it_is_symmetric_small_or_shared():
+    for offset, bits in ((-128, 8), (-127, 8), (-10, 8), (0, 8), (-32768, 16)):
+        assert list_broken_rules(graph_of(Relu(), fixed(1, 4, bits=bits, offset=offset))) == ()
+    # Others that may be below 0 have the same encoding, because a Concat gives all of its inputs one.
+    graph = graph_of(Relu(), fixed(1, 4, offset=-85))
+    other = graph.add_input("other", fixed(1, 4, offset=-85))
+    graph.add(Node("join", Concat(axis=1), ["y", other], ["z"]), [fixed(1, 8, offset=-85)])
+    graph.outputs = ["z"]
+    assert list_broken_rules(graph) == ()
+    assert len(list_broken_rules(graph_of(Relu(), fixed(1, 4, bits=16, offset=-20000)))) == 1
 
 
 @pytest.mark.parametrize("precision", ["w8a8", "w8a16"])

@@ -19,6 +19,7 @@ from edgewright.build.candidates import (
 )
 from edgewright.build.records import Candidate, LeftOut
 from edgewright.data.samples import DataRequest, read_samples
+from edgewright.estimate.records import TimeRange
 from edgewright.evaluate.choose_metric import choose_metric
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.quantize.executor import OutOfTime
@@ -206,6 +207,24 @@ def test_a_search_of_widths_that_is_stopped_keeps_the_best_until_then(builder) -
     assert stopped.candidate.is_stopped
     assert stopped.candidate.is_met
     assert any("the time was up" in note for note in stopped.notes)
+
+
+def test_the_fastest_that_keeps_the_limit_is_taken_where_that_is_preferred() -> None:
+    times = {"w8a8": TimeRange(9, 5, 15), "fp16": TimeRange(7, 4, 12), "w8a16": TimeRange(8, 4, 16)}
+    drops = {"w8a8": 0.1, "fp16": 0.0, "w8a16": 0.2}
+    built = []
+
+    def build(name: str) -> CandidateResult:
+        built.append(name)
+        return result(name, 1.0 if name == "w8a8" else 2.0, drops[name])
+
+    searched = search_precisions(("w8a8", "fp16", "w8a16"), 1.0, build, times)
+    assert chosen(searched.results) == "fp16"
+    # What is estimated to be slower than one that keeps the limit is not built.
+    assert built == ["w8a8", "fp16"]
+    assert searched.left_out[0].reason == "not needed: fp16 keeps the limit and is estimated to be no slower"
+    drops["fp16"] = 5.0
+    assert chosen(search_precisions(("w8a8", "fp16"), 1.0, build, times).results) == "w8a8"
 
 
 def test_one_precision_is_tried_plain_and_with_algorithms() -> None:

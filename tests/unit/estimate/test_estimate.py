@@ -8,6 +8,7 @@ import pytest
 
 from edgewright.core.errors import UnsupportedFeature, UsageError
 from edgewright.core.numbers import DType
+from edgewright.estimate.candidates import estimate_candidates
 from edgewright.estimate.chip_factors import find_pair_factor
 from edgewright.estimate.cliffs import find_cliffs
 from edgewright.estimate.estimate import (
@@ -20,6 +21,7 @@ from edgewright.estimate.estimate import (
 )
 from edgewright.estimate.graph_layers import read_graph
 from edgewright.estimate.known import find_known
+from edgewright.estimate.language import estimate_language_model
 from edgewright.estimate.parameters import find_constants, list_fitted_chips
 from edgewright.estimate.public_data import read_networks, read_times
 from edgewright.estimate.work import BYTES, Layer, Network, count_all, pad_macs
@@ -28,6 +30,7 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Sigmoid
 from edgewright.ops.conv import Conv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
+from edgewright.targets.soc import find_soc
 
 
 def make_graph() -> Graph:
@@ -192,3 +195,28 @@ def test_a_thousand_ops_take_less_than_a_second():
 def test_constants_of_faster_chips_are_smaller():
     new, old = (find_constants(chip, "w8a8") for chip in ("SM8850", "SM8450"))
     assert np.all(new < old)
+
+
+def test_language_models_have_ranges_that_follow_their_size():
+    small, large = (estimate_language_model(billions, "SM8750") for billions in (1.0, 8.0))
+    for result in (small, large):
+        for middle, low, high in (result.tokens_per_second, result.first_token_ms):
+            assert low < middle < high
+    assert small.tokens_per_second[0] == pytest.approx(8 * large.tokens_per_second[0])
+    assert estimate_language_model(1.0, "SM8750", 256).first_token_ms[0] < small.first_token_ms[0]
+    # Llama 3.2 3B: 22 to 27 tokens a second on SM8750.
+    measured = estimate_language_model(3.2, "SM8750").tokens_per_second
+    assert measured[1] < 24 < measured[2]
+
+
+def test_a_chip_without_language_models_is_refused_with_those_that_have_some():
+    with pytest.raises(UnsupportedFeature, match="no public times of language models on 'SM8450'"):
+        estimate_language_model(3.8, "SM8450")
+
+
+def test_candidates_of_a_build_have_times(graph):
+    names = ("w8a8", "fp16", "w8a16", "w8a8+algorithms", "mixed", "as given")
+    times = estimate_candidates(graph, find_soc("SM8650"), names)
+    assert times["w8a8"] == times["w8a8+algorithms"]
+    assert times["w8a8"].low <= times["mixed"].microseconds <= times["w8a16"].high
+    assert "as given" not in times

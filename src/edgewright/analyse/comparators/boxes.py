@@ -1,6 +1,5 @@
 """The comparator `box`: which outputs are boxes, classes and scores, and how well detections agree."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -11,6 +10,7 @@ from edgewright.analyse.comparators.comparator import Comparator
 from edgewright.analyse.verifiers.rankings import MeanIou
 from edgewright.core.errors import BadInput, ShapeMismatch, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.core.numbers import Array
 from edgewright.core.words import quote_names
 
@@ -37,7 +37,7 @@ def read_box_outputs(file: str) -> BoxOutputs:
     """The outputs that a file names: {"box": "Result_0/boxes.raw", "class": ..., "score": ...}."""
     where = Where(file=file)
     try:
-        content = json.loads(read_limited(file, LARGEST_FILE))
+        content = parse_json(read_limited(file, LARGEST_FILE))
     except (ValueError, RecursionError) as problem:
         raise BadInput(f"the file is no JSON: {shown(problem)}", where) from None
     is_fit = isinstance(content, dict) and all(isinstance(value, str) for value in content.values())

@@ -1,6 +1,5 @@
 """Verifiers as command lines and configuration files name them, with their hyper-parameters."""
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -11,6 +10,7 @@ from edgewright.analyse.verifiers import VERIFIERS
 from edgewright.analyse.verifiers.verifier import Verifier
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.core.words import did_you_mean
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ def read_verifier_config(file: str | Path) -> list[VerifierChoice]:
     """The verifiers of a configuration file: {NAME: {"parameters": {...}, "tensors": [[...], ...]}}."""
     where = Where(file=str(file))
     try:
-        content = json.loads(read_limited(file, LARGEST_CONFIG))
+        content = parse_json(read_limited(file, LARGEST_CONFIG))
     except ValueError as problem:
         raise BadInput(f"the verifier configuration is no JSON: {shown(problem)}", where) from None
     if not isinstance(content, dict):

@@ -13,6 +13,7 @@ from edgewright.artifacts.encodings.reader import parse_encodings
 from edgewright.artifacts.encodings.writer import MOVED
 from edgewright.core.errors import UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.quantize.tensor_encodings import TensorEncoding
 
 log = logging.getLogger(__name__)
@@ -74,7 +75,7 @@ def _read_like(like: Any) -> dict[str, Any]:
             do="give what AIMET exported",
         )
     parse_encodings(content, file)  # it checks all of it
-    document: dict[str, Any] = json.loads(content)
+    document: dict[str, Any] = parse_json(content)
     if not all(isinstance(document.get(section), list) for section in SECTIONS):
         raise UnsupportedFeature(
             f"the version is '{shown(document.get('version'))}', only {VERSION} says all that AIMET checks",

@@ -33,6 +33,15 @@ TYPED = frozenset(
     | {"per_block_int_scale"}
 )
 WIDEST = 32
+FLOAT_WIDTHS = (8, 16, 32)
+# The kinds of version 1.0.0, and what each must say besides its scales.
+KINDS: dict[str, tuple[str, ...]] = {
+    "PER_TENSOR": (),
+    "PER_CHANNEL": (),
+    "PER_BLOCK": ("block_size",),
+    "LPBQ": ("block_size", "per_block_int_scale", "compressed_bw"),
+    "VECTOR": (),
+}
 
 
 def read_encodings(path: Path | str) -> EncodingSet:
@@ -90,9 +99,15 @@ def _read_version(document: Fields, otherwise: str) -> str:
 def _read_section(document: Fields, section: str, *, is_param: bool) -> Iterator[TensorEncoding]:
     content = document.first_of(section)
     if isinstance(content, list):
+        names: set[str] = set()
         for item in content:
             fields = Fields(item, document.where, f"an item of '{section}'")
             name = as_name(fields.first_of("name"), "'name'", document.where)
+            if name in names:
+                raise BadInput(
+                    f"'{section}' has two encodings for the tensor", _locate_tensor(document.where, name)
+                )
+            names.add(name)
             yield _read_listed_entry(
                 Fields(item, _locate_tensor(document.where, name), "the entry"), name, is_param=is_param
             )
@@ -143,6 +158,7 @@ def _read_legacy_part(fields: Fields, name: str, *, is_param: bool) -> TensorEnc
     kind = fields.text("dtype").lower() if "dtype" in fields else "int"
     extra = {key: value for key, value in fields.items() if key not in LEGACY}
     if kind == "float":
+        _check_float_width(bits, fields.where)
         return TensorEncoding(name, bits, is_param, is_float=True, extra=extra)
     if kind != "int":
         raise BadInput(f"'dtype' is '{shown(kind)}', expected 'int' or 'float'", fields.where)
@@ -163,11 +179,11 @@ def _read_legacy_steps(
     fields: Fields, bits: int, low: float | None, high: float | None
 ) -> tuple[float | None, int]:
     """Scale and offset as given, else from the range; none where only a width is given."""
+    if low is not None and high is not None and not low <= high:
+        raise BadInput(f"the range is {low} to {high}, expected it in order", fields.where)
     if "scale" not in fields:
         if low is None or high is None:
             return None, 0
-        if not low <= high:
-            raise BadInput(f"the range is {low} to {high}, expected it in order", fields.where)
         encoding = Grid(bits).encode_range(low, high)
         return encoding.scales[0], encoding.offsets[0]
     scale = _scale(fields.first_of("scale"), fields.where)
@@ -186,10 +202,12 @@ def _read_listed_entry(fields: Fields, name: str, *, is_param: bool) -> TensorEn
     kind = fields.text("dtype").upper()
     extra = {key: value for key, value in fields.items() if key not in LISTED | {"enc_type"}}
     if kind in {"FLOAT", "FP"}:
+        _check_float_width(bits, fields.where)
         return TensorEncoding(name, bits, is_param, is_float=True, extra=extra)
     if kind != "INT":
         raise BadInput(f"'dtype' is '{shown(kind)}', expected 'INT' or 'FLOAT'", fields.where)
     scales = _read_scales(fields.array("scale"), fields.where)
+    _check_kind(fields, len(scales))
     raw = fields.array("offset") if "offset" in fields else [-(1 << (bits - 1))] * len(scales)
     expanded = 0
     factors: tuple[int, ...] = ()
@@ -208,11 +226,32 @@ def _read_listed_entry(fields: Fields, name: str, *, is_param: bool) -> TensorEn
         scales=scales,
         offsets=offsets,
         is_symmetric=_flag(fields, "is_sym") if "is_sym" in fields else None,
-        block_size=fields.integer("block_size", 0, 1 << 30) if "block_size" in fields else 0,
+        block_size=fields.integer("block_size", 1, 1 << 30) if "block_size" in fields else 0,
         block_scales=factors,
         expanded_bits=expanded,
         extra=extra,
     )
+
+
+def _check_kind(fields: Fields, scales: int) -> None:
+    """What the kind of an encoding says of its other fields."""
+    if "enc_type" not in fields:
+        return
+    kind = fields.text("enc_type").upper()
+    if kind not in KINDS:
+        known = ", ".join(KINDS)
+        raise BadInput(f"'enc_type' is '{shown(kind)}', expected one of {known}", fields.where)
+    missing = [key for key in KINDS[kind] if key not in fields]
+    if missing:
+        raise BadInput(f"an encoding of the kind {kind} has no '{missing[0]}'", fields.where)
+    if kind == "PER_TENSOR" and scales != 1:
+        raise BadInput(f"an encoding of the kind PER_TENSOR has {scales} scales, expected 1", fields.where)
+
+
+def _check_float_width(bits: int, where: Where) -> None:
+    if bits not in FLOAT_WIDTHS:
+        known = ", ".join(map(str, FLOAT_WIDTHS))
+        raise BadInput(f"a float encoding has {bits} bits, expected one of {known}", where)
 
 
 # Version 2.0.0: types and zero points as ONNX has them
@@ -259,6 +298,10 @@ def _read_typed_entry(fields: Fields, name: str) -> TensorEncoding:
         else None
     )
     half = 1 << (bits - 1) if word == "int" else 0
+    low, high = (-half, half - 1) if half else (0, (1 << bits) - 1)
+    if ((zeros < low) | (zeros > high)).any():
+        worst = int(zeros.min() if (zeros < low).any() else zeros.max())
+        raise BadInput(f"a zero point is {worst}, expected {low} to {high} of {kind}", fields.where)
     flat = [_order_by_channel(array, axis, is_blocked=bool(block)) for array in (scale, zeros)]
     return TensorEncoding(
         *(name, bits),

@@ -22,6 +22,7 @@ LARGEST_SOURCE = 1 << 30
 FLAGS = ("-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-w")
 LONGEST_SECONDS = 3600
 _READ_WEIGHT = re.compile(rb"BINVARSTART\(\s*(\w+)\s*\)")
+_COMPOSES = re.compile(rb"\w_composeGraphs\s*\(")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECTION = '.section .rodata.weights,"a",%progbits\n'
 
@@ -37,7 +38,14 @@ class ModelSource:
 
 def find_model_source(cpp: Path, weights: Path | None) -> ModelSource:
     """The files of a model; a weight that the source reads and the .bin does not hold is an error."""
-    wanted = {name.decode() for name in _READ_WEIGHT.findall(read_limited(cpp, LARGEST_SOURCE))}
+    content = read_limited(cpp, LARGEST_SOURCE)
+    if not _COMPOSES.search(content):
+        raise BadInput(
+            f"the source of {len(content)} bytes defines no function '..._composeGraphs', expected a model",
+            Where(file=str(cpp)),
+            do="give the .cpp as the converter wrote it",
+        )
+    wanted = {name.decode() for name in _READ_WEIGHT.findall(content)}
     # The helper macro's own parameter, in sources that define the macro themselves.
     wanted.discard("NAME")
     members = {} if weights is None else open_weights(weights).members()

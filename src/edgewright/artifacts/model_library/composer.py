@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import edgewright.abi
+from edgewright.abi.worker_process import VARIABLE, read_worker_seconds
 from edgewright.core.errors import BackendCrash, BadInput, EnvironmentProblem, Where, shown
 from edgewright.core.files import measure_file
 
@@ -72,6 +73,7 @@ def check_library(path: Path) -> None:
 
 def compose(path: Path, prefix: str, seconds: float = LONGEST_SECONDS) -> Composed:
     """What the library asks a backend to build; a library that crashes its process is one clear error."""
+    seconds = read_worker_seconds() or seconds
     command = [sys.executable, "-I", "-S", "-c", _START, _PACKAGE, os.path.realpath(path), prefix]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -81,7 +83,9 @@ def compose(path: Path, prefix: str, seconds: float = LONGEST_SECONDS) -> Compos
         except subprocess.TimeoutExpired:
             process.kill()
             raise BackendCrash(
-                f"the library gave no graph in {seconds:g} s", Where(file=str(path)), do="build it again"
+                f"the library gave no graph in {seconds:g} s",
+                Where(file=str(path)),
+                do=f"build it again, or set {VARIABLE} to more seconds",
             ) from None
         except BaseException:
             # When stopped, do not wait for a library that hangs.

@@ -34,7 +34,8 @@ def read(path: Path | str) -> PackageDef:
         raise BadInput(
             f"the XML declares a DTD or entities ({type(problem).__name__}), which are not read", where
         ) from None
-    except ElementTree.ParseError as problem:
+    # ValueError and LookupError: an encoding that is declared and not known, or not of bytes.
+    except (ElementTree.ParseError, ValueError, LookupError, TypeError) as problem:
         raise BadInput(f"the XML is damaged: {problem}", where, do="check it with an XML editor") from None
     if root.tag != "OpDefCollection":
         raise BadInput(f"the root is '{shown(root.tag)}', expected 'OpDefCollection'", where)

@@ -26,7 +26,10 @@ def to_csv(log: ProfileLog) -> Iterator[bytes]:
 
 def read_csv(text: str, where: Where) -> ProfileLog:
     """The log of such a file."""
-    rows = enumerate(csv.reader(io.StringIO(text)), start=1)
+    try:
+        rows = list(enumerate(csv.reader(io.StringIO(text)), start=1))
+    except csv.Error as problem:
+        raise BadInput(f"the file is no table: {problem}", where) from None
     events = [_read_event(row, number, where) for number, row in rows if number > 1 and row]
     whole = [event for event in events if event.message == "EXECUTE" and event.level == "ROOT"]
     # Count the tool's events; without a tool, those of the backend.

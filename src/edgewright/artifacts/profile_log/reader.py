@@ -1,6 +1,5 @@
 """Reads a profile log of any kind: ours, the genuine tools' or a CSV."""
 
-import json
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from edgewright.artifacts.profile_log.genuine import is_genuine, read_genuine
 from edgewright.artifacts.profile_log.writer import FORMAT, VERSION, ProfileEvent, ProfileLog
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 
 LARGEST = 1 << 30
 LARGEST_NUMBER = 1 << 63
@@ -48,7 +48,7 @@ def _own(content: bytes, where: Where) -> ProfileLog:
 
 def _read_document(content: bytes, where: Where) -> dict[str, Any]:
     try:
-        document = json.loads(content)
+        document = parse_json(content)
     except (ValueError, RecursionError) as problem:
         if content.lstrip().startswith(b"{"):
             raise BadInput(

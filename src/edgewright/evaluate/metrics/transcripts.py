@@ -1,6 +1,5 @@
 """Errors of words and characters in what CTC outputs spell."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -9,10 +8,11 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.core.numbers import Array
 from edgewright.core.optional import require
 from edgewright.data.labels import TEXTS
-from edgewright.evaluate.metrics.measure import Answer, Measure
+from edgewright.evaluate.metrics.measure import Answer, Measure, Sums
 
 LARGEST_ALPHABET = 1 << 24
 # Symbols without a name are told apart as characters of the planes for private use.
@@ -48,6 +48,10 @@ class _Transcripts(Measure):
         """More edits than there are words are as bad as none right."""
         del span
         return np.asarray(np.maximum(0.0, 100 - 100 * sums[..., 0] / np.maximum(sums[..., 1], 1)))
+
+    def describe_float_model(self, sums: Sums) -> str:
+        """Nothing to spell, nothing to lose."""
+        return "" if any(length for _, length in sums) else "there is no text in any of the samples"
 
     def find_misfit(self, shapes: Mapping[str, Sequence[int]], output: str) -> str:
         """Scores of symbols, step by step."""
@@ -108,7 +112,7 @@ class _Transcripts(Measure):
         try:
             text = read_limited(path, LARGEST_ALPHABET).decode("utf-8-sig")
             if path.suffix == ".json":
-                places = {int(place): str(name) for name, place in json.loads(text).items()}
+                places = {int(place): str(name) for name, place in parse_json(text).items()}
                 return [places.get(place, "") for place in range(max(places, default=-1) + 1)]
         except (ValueError, AttributeError, TypeError) as problem:
             raise BadInput(f"the alphabet cannot be read: {shown(problem)}", Where(file=str(path))) from None

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,6 +10,7 @@ from typing import Any
 
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.core.optional import require
 from edgewright.data.coco_labels import LARGEST_FILE
 from edgewright.evaluate.plugins.boxes import Detection, take_detections
@@ -89,7 +89,7 @@ def _check_categories(rows: list[dict[str, Any]], ids: list[Any], path: Path) ->
 def _read_truth(path: Path) -> dict[str, Any]:
     """COCO's JSON, with what its own code would miss."""
     try:
-        document = json.loads(read_limited(path, LARGEST_FILE))
+        document = parse_json(read_limited(path, LARGEST_FILE))
         for image in document["images"]:
             _ = image["id"], image["file_name"]
         for item in document["annotations"]:

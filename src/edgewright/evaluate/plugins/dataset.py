@@ -1,13 +1,12 @@
 """Opens data sets as people have them: an input list, or a folder of images, sound or texts."""
 
-import csv
-import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.files import read_limited, resolve_inside
+from edgewright.data.csv_samples import split_rows
 from edgewright.data.images import is_image
 from edgewright.evaluate.plugins.sample import Dataset, Row
 
@@ -85,9 +84,7 @@ def read_pairs(path: Path) -> list[tuple[str, str]]:
     lines = [line for line in read_lines(path) if line.strip()]
     if path.suffix == ".csv":
         pairs = [
-            (row[0].strip(), ",".join(row[1:]).strip())
-            for row in csv.reader(io.StringIO("\n".join(lines)))
-            if row
+            (row[0].strip(), ",".join(row[1:]).strip()) for row in split_rows("\n".join(lines), path) if row
         ]
         has_header = bool(pairs) and "." not in pairs[0][0] and any("." in name for name, _ in pairs[1:])
         return pairs[1:] if has_header else pairs

@@ -1,6 +1,5 @@
 """What plugins hand on: samples, the data set that they come from, and what a configuration says besides."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, EdgewrightError, ShapeMismatch, Where, locate_problem, shown
 from edgewright.core.files import measure_file, read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.core.numbers import Array
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class StoredText:
     def read(self) -> Any:
         """The text, or the data of the document."""
         text = read_limited(self.path, LARGEST_TEXT).decode("utf-8", "surrogatepass")
-        return json.loads(text) if self.path.suffix == ".json" else text
+        return parse_json(text) if self.path.suffix == ".json" else text
 
 
 # A file that no plugin has read yet, an array, a text, or plain data that JSON can hold.

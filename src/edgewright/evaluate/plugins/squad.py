@@ -1,6 +1,5 @@
 """SQuAD: questions read, made inputs of BERT, answered, and measured by exact match and F1."""
 
-import json
 import re
 import string
 from collections import Counter
@@ -14,6 +13,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.core.numbers import Array
 from edgewright.evaluate.plugins.parameters import COUNT, FLAG, INTEGER, TEXT, choose_from, declare
 from edgewright.evaluate.plugins.plugin import (
@@ -289,7 +289,7 @@ class SquadEval(_SquadMetric):
 def read_examples(path: Path) -> list[Example]:
     """The questions of a SQuAD file, of either version."""
     try:
-        document = json.loads(read_limited(path, LARGEST_FILE))
+        document = parse_json(read_limited(path, LARGEST_FILE))
         return [
             Example(
                 str(item["id"]),

@@ -1,6 +1,5 @@
 """Vocabularies of translation models: text files, JSON, or pickles, which are read as data and never run."""
 
-import json
 import pickletools
 import zipfile
 from collections.abc import Callable, Iterator
@@ -10,6 +9,7 @@ from typing import Any
 
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 
 LARGEST_FILE = 256 << 20
 MOST_CODES = 4_000_000
@@ -34,7 +34,7 @@ def read_vocabulary(path: Path) -> list[str]:
     try:
         text = data.decode("utf-8-sig")
         if path.suffix == ".json":
-            return _find_tokens(json.loads(text), where)
+            return _find_tokens(parse_json(text), where)
     except (ValueError, RecursionError) as problem:
         raise BadInput(f"the vocabulary cannot be read: {shown(problem)}", where, do=FORM) from None
     return [line.split("\t")[0] for line in text.splitlines()]

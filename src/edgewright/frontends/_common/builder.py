@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch, UnsupportedOp, Where
+from edgewright.core.errors import BadInput, UnsupportedOp, Where
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim, Expr, Shape, lower_bound, symbol
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.limits import check_size
 from edgewright.ir.op import Op
 from edgewright.ir.symbols import symbols_of
 from edgewright.ir.types import TensorType
@@ -17,8 +18,6 @@ from edgewright.ops.rearrange import Reshape, Transpose
 SMALL = 1024
 # Folding on demand (a parameter that must be known) may look at more, but not at a bomb.
 LARGEST_FOLD = 1 << 26
-# No machine holds a value of so many elements: what claims it is damaged or hostile.
-LARGEST_VALUE = 1 << 40
 VIEWS = (Transpose, Reshape)
 
 
@@ -76,10 +75,13 @@ class Builder:
     def emit_all(self, op: Op, *inputs: str, outputs: int | None = None) -> list[str]:
         """Adds an op and returns all its outputs."""
         _check_given(op, inputs)
-        types = op.types_for([self.graph.types[value] if value else None for value in inputs])
+        given = [self.graph.types[value] if value else None for value in inputs]
+        types = op.types_for(given)
         count = len(types) if outputs is None else outputs
+        is_computed = bool(inputs) and op.is_pure and not any(self._is_dynamic(v) for v in inputs if v)
         for tensor_type in types:
-            _check_size(tensor_type)
+            check_size(tensor_type, is_computed=is_computed)
+        op.check_constants(given, [self.graph.constants.get(value) for value in inputs])
         if self._counted:
             self._check_params(op)
         folded = self._fold(op, inputs, types[:count])
@@ -102,7 +104,7 @@ class Builder:
         self._dims.update(
             (value, array) for value, array in zip(values, followed, strict=False) if array is not None
         )
-        if not op.is_pure or any(self._is_dynamic(value) for value in inputs if value):
+        if not is_computed and (inputs or not op.is_pure):
             self._dynamic.update(values)
         return values
 
@@ -322,20 +324,6 @@ def _check_given(op: Op, inputs: Sequence[str]) -> None:
         raise BadInput(
             f"input '{missing[0]}' of {op.qnn_name()} is left out, expected a value",
             do="export the model again",
-        )
-
-
-def _check_size(tensor_type: TensorType) -> None:
-    if any(isinstance(dim, int) and dim < 0 for dim in tensor_type.shape):
-        raise ShapeMismatch(
-            f"the result would have shape {list(tensor_type.shape)}, expected no dimension below 0",
-            do="check the op's parameters against the shapes of its inputs",
-        )
-    if isinstance(tensor_type.count, int) and tensor_type.count > LARGEST_VALUE:
-        raise LimitExceeded(
-            f"the result would have shape {list(tensor_type.shape)}: {tensor_type.count} elements, "
-            f"at most {LARGEST_VALUE} are allowed",
-            do="check the op's parameters",
         )
 
 

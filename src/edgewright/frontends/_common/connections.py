@@ -44,7 +44,8 @@ def _describe_ends(graph: Graph, loose: Collection[str]) -> list[str]:
     nodes = [(node.inputs, node.outputs) for node in graph.nodes]
     used = _follow(graph.outputs, _link((value, given) for given, made in nodes for value in made))
     fed = _follow(graph.inputs, _link((value, made) for given, made in nodes for value in given))
-    unused = [name for name in graph.inputs if name not in used and name not in loose]
+    left_out = frozenset(loose)
+    unused = [name for name in graph.inputs if name not in used and name not in left_out]
     fixed = [name for name in graph.outputs if name not in fed]
     return [
         *(f"the values of input '{shown(name)}' have no effect: only its shape is read" for name in unused),

@@ -8,6 +8,7 @@ from edgewright.frontends._common.faults import FAULTS, make_fault
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames, Step
 from edgewright.frontends._common.scopes import Scopes
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.limits import check_size
 from edgewright.ir.types import TensorType
 from edgewright.ops.rearrange import Reshape, Transpose
 
@@ -159,6 +160,7 @@ class GraphImporter:
     def _declare_inputs(self) -> None:
         for name, spec in self._inputs.items():
             check_length(name)
+            check_size(spec.tensor_type, Where(file=self._file_name, tensor=name))
             if spec.value is None:
                 self._graph.add_input(name, spec.tensor_type)
             else:

@@ -15,7 +15,7 @@ from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.declared import find_declared_type
 from edgewright.frontends.onnx.expand import bind_attributes, call_of, find_definition
 from edgewright.frontends.onnx.foreign import keep_as_source_op, make_unknown_op_error
-from edgewright.frontends.onnx.order import check_name, list_needed_nodes, list_reads
+from edgewright.frontends.onnx.order import Captures, check_name, list_needed_nodes
 from edgewright.frontends.onnx.package_ops import keep_as_package_op
 from edgewright.frontends.onnx.reader import OnnxFile
 from edgewright.frontends.onnx.signature import check_node
@@ -58,7 +58,7 @@ class Importer(GraphImporter):
         with guard_reading(self._file.name):
             source = self._file.graph
             check_name(source.name)
-            nodes = list_needed_nodes(source, self._outputs, is_whole=self._keep_all)
+            nodes = list_needed_nodes(source, self._outputs, self._file.captures, is_whole=self._keep_all)
             self._graph.reserve(name for node in source.node for name in node.output)
             self._declare_inputs()
             for name, value in self._declare_constants(source).items():
@@ -163,7 +163,11 @@ class Importer(GraphImporter):
             inputs = [self._scopes.resolve(name) for name in proto.input]
             return self.translate(proto, inputs, is_given=True)
 
-        self._take_step(list_node_names(proto), translated, lambda where: self._find_problem(proto, where))
+        self._take_step(
+            list_node_names(proto, self._file.captures),
+            translated,
+            lambda where: self._find_problem(proto, where),
+        )
 
     def _find_problem(self, proto: onnx.NodeProto, where: Where) -> EdgewrightError | None:
         """A node behind an unsupported one: a problem of its own where its op is unknown."""
@@ -212,7 +216,9 @@ class Importer(GraphImporter):
         if id(proto) not in self._bodies:
             outputs = [item.name for item in proto.output]
             body = _Body(
-                proto, list_needed_nodes(proto, outputs, outer=self._scopes), self._declare_constants(proto)
+                proto,
+                list_needed_nodes(proto, outputs, self._file.captures, outer=self._scopes),
+                self._declare_constants(proto),
             )
             for node in body.nodes:
                 if node.op_type == "Constant" and not any(a.ref_attr_name for a in node.attribute):
@@ -221,9 +227,9 @@ class Importer(GraphImporter):
         return self._bodies[id(proto)]
 
 
-def list_node_names(proto: onnx.NodeProto) -> NodeNames:
+def list_node_names(proto: onnx.NodeProto, captures: Captures) -> NodeNames:
     """A node's names as an import of any format knows them."""
     own = tuple(proto.input)
-    captured = tuple(name for name in list_reads(proto) if name not in own)
+    captured = tuple(name for name in captures.list_reads(proto) if name not in own)
     domain = registry.domain_of(proto)
     return NodeNames(proto.op_type, label_of(proto), own, tuple(proto.output), captured, domain)

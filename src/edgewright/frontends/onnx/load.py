@@ -79,7 +79,7 @@ class OnnxSource(SourceModel):
 
     def nodes(self) -> list[NodeNames]:
         """All nodes of the main graph."""
-        return [list_node_names(node) for node in self.file.graph.node]
+        return [list_node_names(node, self.file.captures) for node in self.file.graph.node]
 
     def find_declared_type(self, name: str) -> TensorType | None:
         """As the file's value_info or its outputs have it."""

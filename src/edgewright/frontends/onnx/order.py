@@ -12,6 +12,7 @@ from edgewright.frontends._common.importer import check_length
 def list_needed_nodes(
     graph: onnx.GraphProto,
     outputs: Sequence[str],
+    captures: "Captures",
     outer: Container[str] = frozenset(),
     *,
     is_whole: bool = False,
@@ -33,7 +34,8 @@ def list_needed_nodes(
                 f"output '{name}' is never made", Where(tensor=name), do="name one of the graph's values"
             )
     nodes = list(graph.node)
-    chosen = _find_reached(nodes, producers, roots)
+    reads = [tuple(captures.list_reads(node)) for node in nodes]
+    chosen = _find_reached(reads, producers, roots)
     for index in chosen:
         for name in nodes[index].input:
             if name and name not in producers and name not in available and name not in outer:
@@ -42,7 +44,7 @@ def list_needed_nodes(
                     Where(op=nodes[index].op_type, node=nodes[index].name, tensor=name),
                     do="export the model again",
                 )
-    return _sort_nodes(nodes, chosen, producers)
+    return _sort_nodes(nodes, chosen, reads, producers)
 
 
 def check_name(name: str) -> None:
@@ -52,24 +54,34 @@ def check_name(name: str) -> None:
     check_length(name)
 
 
-def list_captured(graph: onnx.GraphProto) -> Iterator[str]:
-    """The names that a subgraph reads from around it."""
-    own = {item.name for item in (*graph.input, *graph.initializer)}
-    own |= {s.values.name for s in graph.sparse_initializer}
-    own.update(name for node in graph.node for name in node.output)
-    for node in graph.node:
-        yield from (name for name in list_reads(node) if name not in own)
-    yield from (item.name for item in graph.output if item.name not in own)
+class Captures:
+    """What the subgraphs of a file read from around them; each is walked once, however deep it lies."""
 
+    def __init__(self) -> None:
+        # The graphs are kept: without it another one could get the same id.
+        self._names: dict[int, tuple[onnx.GraphProto, tuple[str, ...]]] = {}
 
-def list_reads(node: onnx.NodeProto) -> Iterator[str]:
-    """Names a node reads, those inside its subgraphs included."""
-    yield from (name for name in node.input if name)
-    for attribute in node.attribute:
-        if attribute.type == onnx.AttributeProto.GRAPH:
-            yield from list_captured(attribute.g)
-        for graph in attribute.graphs:
-            yield from list_captured(graph)
+    def list_reads(self, node: onnx.NodeProto) -> Iterator[str]:
+        """Names a node reads, those inside its subgraphs included."""
+        yield from (name for name in node.input if name)
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from self._list_captured(attribute.g)
+            for graph in attribute.graphs:
+                yield from self._list_captured(graph)
+
+    def _list_captured(self, graph: onnx.GraphProto) -> tuple[str, ...]:
+        if id(graph) not in self._names:
+            self._names[id(graph)] = graph, tuple(dict.fromkeys(self._find_captured(graph)))
+        return self._names[id(graph)][1]
+
+    def _find_captured(self, graph: onnx.GraphProto) -> Iterator[str]:
+        own = {item.name for item in (*graph.input, *graph.initializer)}
+        own |= {s.values.name for s in graph.sparse_initializer}
+        own.update(name for node in graph.node for name in node.output)
+        for node in graph.node:
+            yield from (name for name in self.list_reads(node) if name not in own)
+        yield from (item.name for item in graph.output if item.name not in own)
 
 
 def _map_producers(graph: onnx.GraphProto) -> dict[str, int]:
@@ -95,12 +107,12 @@ def _make_duplicate_error(name: str, node: onnx.NodeProto) -> BadInput:
 
 
 def _find_reached(
-    nodes: Sequence[onnx.NodeProto], producers: dict[str, int], roots: Sequence[str]
+    reads: Sequence[tuple[str, ...]], producers: dict[str, int], roots: Sequence[str]
 ) -> set[int]:
     pending = [producers[name] for name in roots if name in producers]
     chosen = set(pending)
     while pending:
-        for name in list_reads(nodes[pending.pop()]):
+        for name in reads[pending.pop()]:
             index = producers.get(name)
             if index is not None and index not in chosen:
                 chosen.add(index)
@@ -109,13 +121,16 @@ def _find_reached(
 
 
 def _sort_nodes(
-    nodes: Sequence[onnx.NodeProto], chosen: set[int], producers: dict[str, int]
+    nodes: Sequence[onnx.NodeProto],
+    chosen: set[int],
+    reads: Sequence[tuple[str, ...]],
+    producers: dict[str, int],
 ) -> list[onnx.NodeProto]:
     """Kahn's algorithm in file order, so that a sorted file stays as it is."""
     waiting: dict[int, set[int]] = {}
     readers: dict[int, list[int]] = {}
     for index in sorted(chosen):
-        waiting[index] = {producers[name] for name in list_reads(nodes[index]) if name in producers}
+        waiting[index] = {producers[name] for name in reads[index] if name in producers}
         for other in waiting[index]:
             readers.setdefault(other, []).append(index)
     return [nodes[index] for index in _drain(nodes, waiting, readers)]

@@ -14,6 +14,7 @@ from edgewright.core.numbers import Array
 from edgewright.frontends._common.mapping import map_file
 from edgewright.frontends._common.stored import LARGEST_FILLED, check_dims
 from edgewright.frontends.onnx.external import ExternalData
+from edgewright.frontends.onnx.order import Captures
 from edgewright.frontends.onnx.tensors import (
     check_stored_once,
     find_dtype,
@@ -39,6 +40,7 @@ class OnnxFile:
         self.value_info = {i.name: i for i in (*model.graph.value_info, *model.graph.output)}
         self.metadata = {item.key: item.value for item in model.metadata_props}
         self.functions = {(_name_domain(f.domain), f.name, f.overload): f for f in model.functions}
+        self.captures = Captures()
         self._external = ExternalData(folder)
         self._weights = weights or Slim()
         self._data = memoryview(b"")

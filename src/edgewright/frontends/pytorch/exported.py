@@ -1,6 +1,5 @@
 """Walks through a torch.export program: the graph is read from the archive's JSON, nothing is unpickled."""
 
-import json
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +9,7 @@ from typing import Any
 
 from edgewright.config.spelling import advise_cut
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature, UnsupportedOp, Where, shown
+from edgewright.core.json_text import parse_json
 from edgewright.core.numbers import DType
 from edgewright.core.optional import require
 from edgewright.frontends._common.stored import LARGEST_DIM
@@ -297,7 +297,7 @@ class ExportedProgram(Program):
 
     def _json(self, name: str) -> Any:
         try:
-            return json.loads(self._archive.read(name))
+            return parse_json(self._archive.read(name))
         except (ValueError, RecursionError) as problem:
             raise self._damaged(f"'{shown(name)}' is no JSON ({shown(problem, 80)})") from None
 

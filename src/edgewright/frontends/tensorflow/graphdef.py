@@ -13,6 +13,8 @@ from edgewright.frontends.tensorflow.wire import Message
 
 # Begins the names of nodes that stand for the outputs of a signature; no node of a file is called so.
 END = "@"
+# Fields of a list of attributes that hold numbers, flags or datatypes; of real numbers.
+_NUMBERS, _REALS = frozenset({3, 5, 6}), 4
 _PORT = re.compile(r":[0-9]{1,9}$")
 
 
@@ -74,6 +76,18 @@ class Attributes:
         """A list of words."""
         return self.message(name).message(1).texts(2)
 
+    def list_types(self, name: str, *, is_list: bool) -> list[int]:
+        """Numbers of datatypes."""
+        stored = self.message(name)
+        return stored.message(1).ints(6) if is_list else [stored.whole(6)]
+
+    def count_items(self, name: str, number: int) -> int:
+        """How many items a list has in a field."""
+        items = self.message(name).message(1)
+        if number in _NUMBERS:
+            return len(items.ints(number))
+        return len(items.raw(number, 4)) // 4 if number == _REALS else len(items.views(number))
+
     def function(self, name: str) -> str:
         """The name of a function."""
         return self.message(name).message(10).text(1)
@@ -95,6 +109,8 @@ class Node:
     op: str
     inputs: tuple[str, ...]
     attributes: Attributes = field(default_factory=lambda: Attributes({}))
+    # Whether the file has it; others stand for what a file says in another way.
+    is_stored: bool = False
 
     def output(self, port: int) -> str:
         """The name of a tensor that it makes; an output of a signature is called by its key."""
@@ -170,7 +186,7 @@ def _read_node(message: Message, full: Any) -> Node:
             do="export the model again",
         )
     inputs = tuple(full(item) for item in message.texts(3) if not item.startswith("^"))
-    return Node(name, op, inputs, Attributes(message.entries(5)))
+    return Node(name, op, inputs, Attributes(message.entries(5)), is_stored=True)
 
 
 def _read_function(message: Message) -> Function:

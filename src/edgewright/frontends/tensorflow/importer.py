@@ -10,6 +10,7 @@ from edgewright.frontends._common.imported import BoundInput, Imported, NodeName
 from edgewright.frontends._common.importer import GraphImporter
 from edgewright.frontends.tensorflow import registry
 from edgewright.frontends.tensorflow.context import Context
+from edgewright.frontends.tensorflow.declarations import check_node
 from edgewright.frontends.tensorflow.frames import CHOICE, MERGES
 from edgewright.frontends.tensorflow.functions import Body
 from edgewright.frontends.tensorflow.graphdef import Node
@@ -113,6 +114,8 @@ class Importer(GraphImporter):
         handler = registry.TRANSLATIONS.get(node.op)
         if handler is None:
             raise _make_unknown_op_error(node, node.where)
+        if node.is_stored:
+            check_node(node)
         found = handler(self._context, SourceNode(node, inputs, outputs))
         values = [found] if isinstance(found, str) else list(found)
         if len(values) < outputs:

@@ -5,6 +5,9 @@ from collections.abc import Collection, Iterable, Sequence
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.frontends.tensorflow.graphdef import Node, find_producer, split_name
 
+# Of one node: a number in the name of a tensor must not become as many values.
+MOST_PORTS = 1 << 16
+
 
 def list_needed(
     nodes: Iterable[Node], outputs: Sequence[str], given: Collection[str], *, is_whole: bool = False
@@ -30,6 +33,12 @@ def count_ports(nodes: Iterable[Node], outputs: Sequence[str]) -> dict[str, int]
     counts: dict[str, int] = {}
     for tensor in (*outputs, *(item for node in nodes for item in node.inputs)):
         name, port = split_name(tensor)
+        if port >= MOST_PORTS:
+            raise BadInput(
+                f"output {port} of node '{shown(name)}' is read, expected less than {MOST_PORTS}",
+                Where(node=name),
+                do="export the model again",
+            )
         counts[name] = max(counts.get(name, 1), port + 1)
     return counts
 

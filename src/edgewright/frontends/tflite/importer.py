@@ -10,6 +10,7 @@ from edgewright.frontends._common.imported import BoundInput, Imported, NodeName
 from edgewright.frontends._common.importer import GraphImporter, check_length
 from edgewright.frontends.tflite import registry
 from edgewright.frontends.tflite.context import Context
+from edgewright.frontends.tflite.declarations import check_operator
 from edgewright.frontends.tflite.encoded import convert_constant, type_in_graph
 from edgewright.frontends.tflite.reader import Operator, Subgraph, Tensor, TfliteFile
 from edgewright.frontends.tflite.source import SourceNode
@@ -122,6 +123,7 @@ class Importer(GraphImporter):
         label = label_of(graph, operator)
         if found is None:
             raise _make_unknown_op_error(operator, Where(op=operator.op, node=label))
+        check_operator(operator, Where(op=operator.op, node=label))
         values = [self._find_value(graph, index) if index >= 0 else "" for index in operator.inputs]
         inputs = values if found.is_stored else [self._context.real(value) for value in values]
         node = SourceNode(

@@ -134,6 +134,13 @@ class TfliteSource(SourceModel):
 def _open_type(tensor: Tensor) -> TensorType:
     """The type of an input: open dimensions are symbols, but the batch is what the file has, mostly 1."""
     found = type_in_graph(tensor)
+    # Only the channels of a constant may have a scale of 0: they hold zeros.
+    if found.encoding is not None and min(found.encoding.scales) <= 0:
+        raise BadInput(
+            f"a scale is {min(found.encoding.scales)}, expected more than 0",
+            Where(tensor=tensor.name),
+            do="export the model again",
+        )
     if len(tensor.signature) != len(tensor.shape):
         return found
     dims = [

@@ -51,6 +51,13 @@ class ModelSpec:
     pad: int | None = None
 
     @property
+    def weights(self) -> int:
+        """Elements of all matrices."""
+        attention = self.hidden * (2 * self.query_rows + 2 * self.key_rows)
+        embeddings = self.vocabulary * self.hidden * (1 if self.is_tied else 2)
+        return embeddings + self.layers * (attention + 3 * self.hidden * self.intermediate)
+
+    @property
     def query_rows(self) -> int:
         """Rows of the matrix of queries."""
         return self.heads * self.head_dim

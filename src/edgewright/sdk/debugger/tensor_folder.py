@@ -12,6 +12,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import measure_file, read_limited, resolve_inside, write_whole
+from edgewright.core.json_text import parse_json
 from edgewright.core.numbers import Array
 from edgewright.run.run_results import RUN_FILE
 
@@ -89,7 +90,7 @@ def list_tensor_files(folder: str | Path, dtype: str = "float32") -> dict[str, T
 def read_json_object(file: str | Path, what: str) -> dict[str, Any]:
     """A JSON object from a file."""
     try:
-        content = json.loads(read_limited(file, LARGEST_LIST))
+        content = parse_json(read_limited(file, LARGEST_LIST))
     except (ValueError, RecursionError) as problem:
         raise BadInput(f"the {what} is no JSON: {shown(problem)}", Where(file=str(file))) from None
     if not isinstance(content, dict):
@@ -118,7 +119,7 @@ def _to_file_type(array: Array) -> Array:
 def _read_list(home: Path) -> Iterator[TensorFile]:
     where = Where(file=str(home / LIST_FILE))
     try:
-        entries = json.loads(read_limited(home / LIST_FILE, LARGEST_LIST))
+        entries = parse_json(read_limited(home / LIST_FILE, LARGEST_LIST))
         for entry in entries:
             path = resolve_inside(home, str(entry["file"]), str(home / LIST_FILE))
             word = _STORED[str(entry["dtype"])]

@@ -1,6 +1,5 @@
 """The configuration file of the quantization checker: its keys, joined with the command line."""
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from edgewright.config.quantization_checker import (
 )
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, UsageError, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.core.words import did_you_mean
 
 _LARGEST_FILE = 1 << 20
@@ -81,7 +81,7 @@ def _parse(path: Path) -> dict[str, Any]:
     content = without_comments(read_limited(path, _LARGEST_FILE))
     where = Where(file=str(path))
     try:
-        document = json.loads(_TRAILING.sub(rb"\1", content))
+        document = parse_json(_TRAILING.sub(rb"\1", content))
     except (ValueError, RecursionError) as problem:
         raise BadInput(
             f"the file is no JSON: {shown(problem)}", where, do="check commas and braces"

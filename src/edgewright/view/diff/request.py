@@ -11,6 +11,7 @@ from edgewright.config.inference_engine import ARCHITECTURES, RUNTIMES
 from edgewright.config.net_run import PERF_PROFILES
 from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 
 INFERENCE_INFERENCE = "Inference vs Inference"
 GOLDEN_INFERENCE = "Golden vs Inference"
@@ -81,7 +82,7 @@ class DiffRun:
 def load_run(file: Path) -> DiffRun:
     """A comparison that was saved."""
     try:
-        content = json.loads(read_limited(file, LARGEST_RUN))
+        content = parse_json(read_limited(file, LARGEST_RUN))
     except (ValueError, RecursionError):
         raise BadInput("the saved run is not JSON", Where(file=str(file)), do="save the run again") from None
     return read_run(content)

@@ -118,7 +118,7 @@ def test_a_sparse_constant_is_written_out():
     assert "sparse tensor" in refusal(model(nodes, {"x": (2, 3)}))
 
 
-def test_a_number_for_a_trillion_channels_is_not_written_out():
+def test_a_number_for_a_billion_channels_is_not_written_out():
     nodes = [
         h.make_node("Expand", ["k", "s"], ["w"]),
         h.make_node("MatMul", ["x", "w"], ["a"]),
@@ -127,7 +127,7 @@ def test_a_number_for_a_trillion_channels_is_not_written_out():
     proto = model(
         nodes,
         {"x": (1, 1), "k": (1, 1)},
-        s=np.asarray([1, 1 << 39], I64),
+        s=np.asarray([1, 1 << 31], I64),
         b=np.float32(2),
     )
     graph = ew.convert(proto).graph
@@ -135,13 +135,8 @@ def test_a_number_for_a_trillion_channels_is_not_written_out():
 
 
 def test_a_parameter_that_does_not_fit_into_qnns_types_is_refused_before_anything_is_written(tmp_path):
-    x = (1, 1, 4, 4)
-    proto = one("Conv", x, np.ones((1, 1, 1, 1), np.float32), strides=[1 << 40, 1])
-    converted = ew.convert(proto)
-    np.testing.assert_array_equal(
-        converted.run({"x": np.ones(x, np.float32)})["y"], np.ones((1, 1, 1, 4), np.float32)
-    )
-    with pytest.raises(EdgewrightError, match=r"parameter 'stride'.*UINT_32 cannot hold") as caught:
+    converted = ew.convert(one("Tile", (0, 4), np.asarray([1 << 40, 1], I64)))
+    with pytest.raises(EdgewrightError, match=r"parameter 'multiples'.*UINT_32 cannot hold") as caught:
         converted.save(tmp_path / "m.cpp")
     assert caught.value.exit_code == 4
     assert not list(tmp_path.iterdir())

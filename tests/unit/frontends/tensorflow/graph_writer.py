@@ -1,11 +1,15 @@
 """Writes TensorFlow's messages byte by byte, so that tests can say exactly what a file holds."""
 
+import json
 import struct
+from importlib.resources import files
 
 import numpy as np
 
 FLOAT, INT32, STRING, HALF = 1, 3, 7, 19
 TYPES = {np.dtype(np.float32): FLOAT, np.dtype(np.int32): INT32, np.dtype(np.float16): HALF}
+
+DECLARED = json.loads((files("edgewright") / "_data" / "tensorflow_ops.json").read_text())
 
 
 def varint(value):
@@ -66,7 +70,22 @@ def pair(number, key, value):
     return field(number, field(1, key) + field(2, value))
 
 
+def required(op, inputs):
+    """What TensorFlow wants every node of an op to say: datatypes, and how many inputs there are."""
+    declared = DECLARED.get(op, {"inputs": [], "attributes": {}})
+    for name, item in declared["attributes"].items():
+        if "default" not in item and item["type"] == "type":
+            yield name, dtype(FLOAT)
+        elif "default" not in item and name in declared["inputs"]:
+            count = len(inputs) - len([item for item in declared["inputs"] if item == 1])
+            yield name, field(3, count) if item["type"] == "int" else field(1, field(6, FLOAT) * count)
+
+
 def node(name, op, *inputs, **attributes):
+    """A node; with None for an attribute it is left out, even where it is required."""
+    data = [item for item in inputs if not item.startswith("^")]
+    attributes = {**dict(required(op, data)), **attributes}
+    attributes = {key: value for key, value in attributes.items() if value is not None}
     stored = b"".join(pair(5, key, attribute(value)) for key, value in attributes.items())
     return field(1, name) + field(2, op) + b"".join(field(3, item) for item in inputs) + stored
 

@@ -73,7 +73,7 @@ def test_a_placeholder_with_a_constant_default_is_that_constant(written):
         graph(
             placeholder("x", 2, 3),
             const("two", np.float32(2)),
-            node("phase", "PlaceholderWithDefault", "two"),
+            node("phase", "PlaceholderWithDefault", "two", shape=field(7, shape())),
             node("y", "Mul", "x", "phase"),
         )
     )
