@@ -8,7 +8,7 @@ kept in benchmarks/results/llm.json. `--large` is where half a billion random we
 import argparse
 import json
 import platform
-import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -50,9 +50,10 @@ def main() -> None:
     options.work.mkdir(parents=True, exist_ok=True)
     results = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
     for part in options.parts or PARTS:
-        measured = MEASURES[part](options)
-        if measured is not None:
-            results[part] = {**_describe_run(part), "rows": measured}
+        rows: list[dict[str, Any]] = []
+        for row in MEASURES[part](options):
+            rows.append(row)
+            results[part] = {**_describe_run(part), "rows": rows}
             RESULTS.parent.mkdir(parents=True, exist_ok=True)
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     write_page(ROOT / "docs" / "llm.md", results)
@@ -67,42 +68,37 @@ def _describe_run(part: str) -> dict[str, Any]:
     }
 
 
-def measure_perplexity(options: argparse.Namespace) -> list[dict[str, Any]]:
+def measure_perplexity(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Every flow's file on the text that judges."""
     from edgewright.llm.evaluate_file import evaluate_file
 
-    rows = []
     flows = list_our_flows(options.model, options.calib, options.work)
     for flow in [*flows, *list_peer_flows(options.model, options.work)]:
         path = Path(flow.output)
         made = None if path.exists() else run_flow(flow)
         row = {"name": flow.name, "precision": flow.precision, "command": flow.command}
         if made is not None and made.problem:
-            rows.append({**row, "problem": made.problem})
+            yield {**row, "problem": made.problem}
             print(flow.name, flow.precision, made.problem, flush=True)
             continue
         score = evaluate_file(path, options.text, against=options.model, windows=options.windows)
-        row |= {"bytes": measure_size(path), "score": asdict(score)}
-        rows.append(row)
-        print(flow.name, flow.precision, row["bytes"], score.perplexity, score.increase, flush=True)
-    return rows
+        yield {**row, "bytes": measure_size(path), "score": asdict(score)}
+        print(flow.name, flow.precision, score.perplexity, score.increase, flush=True)
 
 
-def measure_other_text(options: argparse.Namespace) -> list[dict[str, Any]] | None:
+def measure_other_text(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """The 4-bit files on another book, which did not calibrate."""
     from edgewright.llm.evaluate_file import evaluate_file
 
     if options.other is None:
-        return None
-    rows = []
+        return
     flows = list_our_flows(options.model, options.calib, options.work)
     for flow in [*flows, *list_peer_flows(options.model, options.work)]:
         if flow.precision != "int4" or not Path(flow.output).exists() or "mlx" in flow.output:
             continue
         score = evaluate_file(flow.output, options.other, against=options.model, windows=options.windows)
-        rows.append({"name": flow.name, "command": flow.command, "score": asdict(score)})
+        yield {"name": flow.name, "command": flow.command, "score": asdict(score)}
         print(flow.name, score.perplexity, score.increase, flush=True)
-    return rows
 
 
 def measure_codes(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -112,21 +108,21 @@ def measure_codes(options: argparse.Namespace) -> list[dict[str, Any]]:
     return compare_files(options.model, options.work)
 
 
-def measure_greedy(options: argparse.Namespace) -> list[dict[str, Any]]:
+def measure_greedy(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Greedy tokens of fp32 files in all runtimes against torch's, on this model and on random ones."""
     from benchmarks.llm_greedy import compare_runtimes
 
     return compare_runtimes(options.model, options.work)
 
 
-def measure_time(options: argparse.Namespace) -> list[dict[str, Any]] | None:
+def measure_time(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Half a billion random weights through our recipes and the peers' tools."""
     from benchmarks.llm_time import time_flows
 
-    return None if options.large is None else time_flows(options.large, options.calib)
+    return iter(()) if options.large is None else time_flows(options.large, options.calib)
 
 
-MEASURES = {
+MEASURES: dict[str, Callable[[argparse.Namespace], Iterable[dict[str, Any]]]] = {
     "perplexity": measure_perplexity,
     "other": measure_other_text,
     "codes": measure_codes,
@@ -135,4 +131,4 @@ MEASURES = {
 }
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,6 +1,7 @@
 """Greedy tokens of fp32 files in every runtime against torch's."""
 
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "model_type": "phi3",
         "num_key_value_heads": 4,
         "rope_scaling": {"type": "longrope", "short_factor": [1.1] * 32, "long_factor": [2.0] * 32},
-        "original_max_position_embeddings": 128,
+        "original_max_position_embeddings": 512,
     },
     "Phi-4-mini, GQA, tied, partial rotary": {
         "model_type": "phi3",
@@ -21,7 +22,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "tie_word_embeddings": True,
         "partial_rotary_factor": 0.75,
         "rope_scaling": {"type": "longrope", "short_factor": [1.1] * 24, "long_factor": [2.0] * 24},
-        "original_max_position_embeddings": 128,
+        "original_max_position_embeddings": 512,
     },
     "Llama 3": {"model_type": "llama", "num_key_value_heads": 2, "rope_theta": 5e5},
     "Qwen 2": {"model_type": "qwen2", "num_key_value_heads": 2, "use_sliding_window": False},
@@ -33,7 +34,7 @@ COMMON = {
     "num_hidden_layers": 3,
     "num_attention_heads": 4,
     "vocab_size": 96,
-    "max_position_embeddings": 256,
+    "max_position_embeddings": 2048,
     "rms_norm_eps": 1e-5,
     "bos_token_id": 1,
     "eos_token_id": 2,
@@ -41,18 +42,17 @@ COMMON = {
 }
 
 
-def compare_runtimes(model: Path, work: Path) -> list[dict[str, Any]]:
+def compare_runtimes(model: Path, work: Path) -> Iterator[dict[str, Any]]:
     """A row for each model: in which runtimes the tokens are torch's."""
     from tests.unit.llm.checkpoints import write_checkpoint
 
     models = {"trained Phi-3 of 4.2 million weights": model}
     for name, shape in SHAPES.items():
         models[name] = write_checkpoint(work / f"shape-{name.split(',')[0]}", **{**COMMON, **shape})
-    rows = []
     for name, folder in models.items():
-        rows.append({"model": name, **_compare_model(folder, work / f"greedy-{folder.name}")})
-        print(rows[-1], flush=True)
-    return rows
+        row = {"model": name, **_compare_model(folder, work / f"greedy-{folder.name}")}
+        print(row, flush=True)
+        yield row
 
 
 def _compare_model(folder: Path, work: Path) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _run_torch(folder: Path) -> list[int]:
 
 
 def _run_llama(path: Path) -> list[int]:
-    """Keys and values in single precision; the context chooses LongRoPE's factors in llama.cpp."""
+    """Keys and values in single precision; the context, a multiple of 256, chooses LongRoPE's factors."""
     import llama_cpp
 
     model = llama_cpp.Llama(

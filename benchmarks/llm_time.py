@@ -1,5 +1,6 @@
 """Half a billion random weights: what ours and the peers' tools take to write 4 bits."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,18 +16,16 @@ LAYERS = 16
 COUNTS = (4096,)
 
 
-def time_flows(folder: Path, calibration: Path | None) -> list[dict[str, Any]]:
+def time_flows(folder: Path, calibration: Path | None) -> Iterator[dict[str, Any]]:
     """Each once, one after another."""
     model = folder / "model"
     if not (model / "config.json").exists():
         CONFIG.update(HALF)
         write_checkpoint(model, LAYERS)
-    rows = []
     for flow in list_flows(model, folder, calibration):
         made = run_flow(flow)
-        rows.append({"name": flow.name, "command": flow.command, **asdict(made)})
-        print(rows[-1], flush=True)
-    return rows
+        print(flow.command, made, flush=True)
+        yield {"name": flow.name, "command": flow.command, **asdict(made)}
 
 
 def list_flows(model: Path, folder: Path, calibration: Path | None) -> list[Flow]:

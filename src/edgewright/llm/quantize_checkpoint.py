@@ -4,9 +4,10 @@ import logging
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
+from edgewright.core.errors import BadInput, Where
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
-from edgewright.llm.arrays import Engine, fetch
+from edgewright.llm.arrays import Engine, fetch, find_library
 from edgewright.llm.forward import Weights, normalize, read_embeddings, read_layer, run_layer
 from edgewright.llm.layer_state import LayerState, open_layer_state
 from edgewright.llm.load.checkpoint import (
@@ -186,6 +187,8 @@ def _iterate_codes(
     is_plain = moments is None or grid.bits > 4 or recipe.name == FAST
     compensation = None if moments is None or is_plain else Compensation(moments)
     for part in parts:
+        if not bool(find_library(part).isfinite(part).all()):
+            raise BadInput("the weights hold values that are not finite", Where(tensor=name))
         if compensation is None:
             codes = quantize_with_search(part, grid)
         else:

@@ -25,10 +25,12 @@ class WrittenTensor:
 
 
 def iterate_safetensors(
-    tensors: Sequence[WrittenTensor], contents: Iterable[Iterable[bytes | memoryview]]
+    tensors: Sequence[WrittenTensor],
+    contents: Iterable[Iterable[bytes | memoryview]],
+    framework: str = "pt",
 ) -> Iterator[bytes | memoryview]:
-    """The bytes of a file; contents come in the order of the tensors."""
-    header, offset = {"__metadata__": {"format": "pt"}}, 0
+    """The bytes of a file; contents come in the order of the tensors, names are those of the framework."""
+    header, offset = {"__metadata__": {"format": framework}}, 0
     for tensor in tensors:
         places = [offset, offset + tensor.size]
         entry = {"dtype": NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": places}

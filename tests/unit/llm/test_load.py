@@ -49,7 +49,9 @@ def test_both_dialects_say_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"model_type": "phimoe"}, "mixture of experts"),
+        ({"model_type": "phimoe"}, "mixture of experts.*are needed.*mlx_lm convert"),
+        ({"model_type": "phi3_v"}, "its encoder of pictures is needed"),
+        ({"model_type": "phi4mm"}, "its language part is Phi-4-mini"),
         ({"model_type": "gpt2"}, "expected one of: phi3"),
         ({"hidden_size": None}, "'hidden_size' is missing"),
         ({"hidden_size": 1 << 40}, "'hidden_size' is 1099511627776"),

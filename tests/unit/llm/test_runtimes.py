@@ -34,6 +34,8 @@ def folder(tmp_path_factory):
 def test_kinds_are_told_by_what_is_there(folder, tmp_path):
     assert find_kind(folder / "m") == "safetensors"
     assert find_kind(folder / "int4") == "onnx"
+    quantize_language_model(folder / "m", "mlx", recipe=Recipe("fp16"), output=tmp_path / "mlx")
+    assert find_kind(tmp_path / "mlx") == "mlx"
     (tmp_path / "x").write_bytes(b"GGUF....")
     assert find_kind(tmp_path / "x") == "gguf"
     with pytest.raises(BadInput, match="neither a GGUF file nor a folder"):

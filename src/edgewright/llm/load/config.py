@@ -15,6 +15,8 @@ CONFIG = "config.json"
 LARGEST_CONFIG = 1 << 24
 # More than any dense model has; beyond it memory is not asked for.
 LARGEST_NUMBER = 1 << 24
+# Every layer is several names: a file that announces millions must not get them.
+MOST_LAYERS = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -33,16 +35,28 @@ FAMILIES: dict[str, Family] = {
     "qwen2": Family(has_qkv_bias=True),
     "qwen3": Family(has_qk_norm=True),
 }
-# Known, and why it is refused.
+_EXPERTS = "a mixture of experts: a router and several matrices in place of one are needed in every writer"
+_LOOKS = "a model that sees: its encoder of pictures is needed beside the decoder"
+# Known, and why it is refused, and what would be needed.
 REFUSED: dict[str, str] = {
-    "phimoe": "a mixture of experts: only MLX converts it (python -m mlx_lm convert)",
-    "phi3_v": "a vision model: the ONNX and OpenVINO flows for it have scripts of their own",
-    "phi4mm": "a multimodal model: its language part is Phi-4-mini, which is read from a folder of its own",
+    "phimoe": f"{_EXPERTS}; mlx-lm converts it (python -m mlx_lm convert)",
+    "phi3_v": f"{_LOOKS}; ONNX Runtime GenAI and OpenVINO have scripts of their own for it",
+    "phi4mm": "a multimodal model: encoders of pictures and sound and their LoRA weights are needed; "
+    "its language part is Phi-4-mini, which is read from a folder of its own",
+    "phi4_multimodal": "a multimodal model: encoders of pictures and sound are needed; its language part is "
+    "Phi-4-mini, which is read from a folder of its own",
     "phi": "Phi 1 and 2: parallel blocks with LayerNorm, which no writer here knows",
-    "phi4flash": "a hybrid with state space layers",
-    "mixtral": "a mixture of experts",
-    "qwen2_moe": "a mixture of experts",
-    "qwen3_moe": "a mixture of experts",
+    "phi4flash": "a hybrid with state space layers, which are needed in every writer",
+    "mixtral": _EXPERTS,
+    "qwen2_moe": _EXPERTS,
+    "qwen3_moe": _EXPERTS,
+    "llama4": _EXPERTS,
+    "llava": _LOOKS,
+    "mllama": _LOOKS,
+    "mistral3": _LOOKS,
+    "qwen2_vl": _LOOKS,
+    "qwen2_5_vl": _LOOKS,
+    "qwen3_vl": _LOOKS,
 }
 
 
@@ -79,11 +93,18 @@ class _Fields:
         state = "is missing" if value is None else f"is {shown(repr(value), 60)}"
         return BadInput(f"'{name}' {state}, expected {expected}", Where(file=str(self._path)))
 
-    def read_count(self, name: str, default: int | None = None) -> int:
+    def read_count(self, name: str, default: int | None = None, most: int = LARGEST_NUMBER) -> int:
         """A whole number of at least 1."""
         value = self.get(name, default)
-        if type(value) is not int or not 1 <= value <= LARGEST_NUMBER:
-            raise self.refuse(name, f"a whole number from 1 to {LARGEST_NUMBER}")
+        if type(value) is not int or not 1 <= value <= most:
+            raise self.refuse(name, f"a whole number from 1 to {most}")
+        return value
+
+    def read_word(self, name: str, default: str) -> str:
+        """A text."""
+        value = self.get(name, default)
+        if not isinstance(value, str):
+            raise self.refuse(name, "a word")
         return value
 
     def read_number(self, name: str, default: float) -> float:
@@ -137,7 +158,7 @@ def describe_config(fields: _Fields) -> ModelSpec:
     bos, pad = fields.read_tokens("bos_token_id"), fields.read_tokens("pad_token_id")
     return ModelSpec(
         architecture=kind,
-        layers=fields.read_count("num_hidden_layers"),
+        layers=fields.read_count("num_hidden_layers", most=MOST_LAYERS),
         hidden=hidden,
         intermediate=fields.read_count("intermediate_size"),
         heads=heads,
@@ -170,7 +191,7 @@ def _find_family(fields: _Fields, kind: Any) -> Family:
 
 def _refuse_variants(fields: _Fields) -> None:
     """What would change the meaning of the weights."""
-    activation = fields.get("hidden_act", "silu")
+    activation = fields.read_word("hidden_act", "silu")
     if activation not in {"silu", "swish"}:
         raise UnsupportedFeature(f"hidden_act is '{shown(activation)}', expected silu", fields.where)
     if fields.get("mlp_bias", False):
@@ -198,7 +219,7 @@ def _describe_rope(fields: _Fields, head_dim: int) -> RopeSpec:
     dims = int(head_dim * share) // 2 * 2
     if not 2 <= dims <= head_dim:
         raise fields.refuse("partial_rotary_factor", "a share of each head, at most 1")
-    kind = scaling.get("rope_type", scaling.get("type", "default"))
+    kind = scaling.read_word("rope_type", scaling.read_word("type", "default"))
     return _scale_rope(fields, scaling, RopeSpec(theta, dims), kind)
 
 

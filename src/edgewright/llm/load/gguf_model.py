@@ -10,6 +10,7 @@ import numpy as np
 
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.numbers import Array
+from edgewright.llm.load.config import REFUSED
 from edgewright.llm.load.gguf_file import GgufContent, GgufEntry
 
 log = logging.getLogger(__name__)
@@ -96,8 +97,10 @@ def describe_gguf(content: GgufContent) -> dict[str, Any]:
     """The fields of a config.json, in the dialect of transformers 4."""
     values, kind = content.values, content.values.get("general.architecture")
     if kind not in ARCHITECTURES:
+        reason = REFUSED.get(kind, "") if isinstance(kind, str) else ""
         raise UnsupportedFeature(
-            f"architecture '{shown(kind)}' is not read, expected one of: {', '.join(ARCHITECTURES)}",
+            f"architecture '{shown(kind)}' is not read{f': {reason}' if reason else ''}; "
+            f"expected one of: {', '.join(ARCHITECTURES)}",
             Where(file=str(content.path)),
         )
     get = _Values(values, kind, content)

@@ -51,7 +51,7 @@ def read_vocabulary(folder: Path, size: int) -> Vocabulary:
             "the tokenizer is not of the kind BPE, which all models of the family have",
             Where(file=str(folder / TOKENIZER)),
         )
-    merges = [_join_merge(pair) for pair in model.get("merges", ())]
+    merges = [_join_merge(pair) for pair in _read_list(folder, model, "merges")]
     is_bytes = bool(model.get("byte_fallback"))
     tokens, types = _list_tokens(folder, tokenizer, vocabulary, size)
     ids = {token: number for number, token in enumerate(tokens)}
@@ -67,7 +67,7 @@ def read_vocabulary(folder: Path, size: int) -> Vocabulary:
         adds_space="Prepend" in json.dumps(tokenizer.get("normalizer")),
         strips_blanks=any(
             item.get("special") and item.get("rstrip")
-            for item in tokenizer.get("added_tokens", ())
+            for item in _read_list(folder, tokenizer, "added_tokens")
             if isinstance(item, dict)
         ),
         template=find_template(folder),
@@ -88,6 +88,16 @@ def _read_json(path: Path, *, needed: bool = True) -> dict[str, Any]:
     return content
 
 
+def _read_list(folder: Path, fields: dict[str, Any], name: str) -> list[Any]:
+    """A list; empty where it is absent."""
+    value = fields.get(name)
+    if value is not None and not isinstance(value, list):
+        raise BadInput(
+            f"'{name}' is a {type(value).__name__}, expected a list", Where(file=str(folder / TOKENIZER))
+        )
+    return value or []
+
+
 def _join_merge(pair: Any) -> str:
     return " ".join(map(str, pair)) if isinstance(pair, list) else str(pair)
 
@@ -98,7 +108,7 @@ def _list_tokens(
     """By number; numbers that nobody uses get a name of their own."""
     tokens = [f"[PAD{number}]" for number in range(size)]
     types = [UNUSED] * size
-    added = [item for item in tokenizer.get("added_tokens", ()) if isinstance(item, dict)]
+    added = [item for item in _read_list(folder, tokenizer, "added_tokens") if isinstance(item, dict)]
     entries: list[tuple[Any, Any, int]] = [
         (text, number, _find_type(text)) for text, number in vocabulary.items()
     ]
@@ -161,8 +171,10 @@ def _has_bos(tokenizer: dict[str, Any], settings: dict[str, Any]) -> bool:
     if isinstance(settings.get("add_bos_token"), bool):
         return bool(settings["add_bos_token"])
     after = tokenizer.get("post_processor")
-    first = after.get("single", [{}])[:1] if isinstance(after, dict) else []
-    return any("SpecialToken" in item for item in first)
+    steps = after.get("single") if isinstance(after, dict) else None
+    return (
+        isinstance(steps, list) and bool(steps) and isinstance(steps[0], dict) and "SpecialToken" in steps[0]
+    )
 
 
 def find_template(folder: Path) -> str:

@@ -13,6 +13,8 @@ PACKAGES = {GGUF: "llama_cpp", ONNX: "onnxruntime", OPENVINO: "openvino", MLX: "
 # Who ships it.
 DISTRIBUTIONS = {GGUF: "llama-cpp-python", ONNX: "onnxruntime", OPENVINO: "openvino", MLX: "mlx-lm"}
 MAGIC = b"GGUF"
+# How weights tell that they are for MLX, whatever their precision.
+MLX_FORMAT = b'"__metadata__":{"format":"mlx"}'
 
 
 class Decoder(Protocol):
@@ -56,13 +58,22 @@ def find_kind(path: Path) -> str:
     elif (path / "openvino_model.xml").is_file():
         return OPENVINO
     elif (path / "config.json").is_file():
-        return MLX if b'"quantization"' in (path / "config.json").read_bytes()[: 1 << 20] else FLOAT
+        is_mlx = b'"quantization"' in _read_beginning(path / "config.json")
+        return MLX if is_mlx or MLX_FORMAT in _read_beginning(path / "model.safetensors") else FLOAT
     what = "the path is neither a GGUF file nor a folder of a language model"
     raise BadInput(
         what if path.exists() else "there is no such file or folder",
         Where(file=str(path)),
         do="give what `edgewright llm quantize` wrote, or a Hugging Face checkpoint",
     )
+
+
+def _read_beginning(path: Path) -> bytes:
+    """What a file says of itself; nothing where there is none."""
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        return file.read(1 << 20)
 
 
 def describe_runtime(kind: str) -> str:

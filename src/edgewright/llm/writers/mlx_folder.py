@@ -28,7 +28,7 @@ def write_mlx(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Sequenc
     write_folder(
         path,
         {
-            SINGLE: iterate_safetensors(writer.list_tensors(), writer.iterate_contents(texts)),
+            SINGLE: iterate_safetensors(writer.list_tensors(), writer.iterate_contents(texts), "mlx"),
             CONFIG: [writer.make_config()],
             **list_companions(checkpoint.folder),
         },
