@@ -40,6 +40,10 @@ demo-full: demo
 		--comparator snr -o output/demo/evaluation
 	.venv/bin/edgewright evaluate examples/models/mnist_cntk.onnx --data examples/data/digits.npz --samples 20 \
 		--comparator cos -o output/demo/evaluation
+	.venv/bin/qairt-converter -i examples/models/mnist_cntk.onnx -o output/demo/digits.dlc
+	.venv/bin/python -c "import numpy as np; np.zeros((1, 1, 28, 28), np.float32).tofile('output/demo/digit.raw'); \
+		open('output/demo/digits.txt', 'w').write('output/demo/digit.raw\n')"
+	.venv/bin/qnn-bench -c examples/bench.json -json
 	.venv/bin/edgewright llm quantize examples/models/moby_phi --to onnx --precision int8 --verify \
 		--text examples/data/moby_end.txt -o output/demo/moby/int8
 	.venv/bin/edgewright llm quantize examples/models/moby_phi --to onnx --precision int4 --verify \

@@ -43,7 +43,7 @@ INTRODUCTION = """\
 ({samples} samples at most, `--time-limit {time}`), then runs the binary ({backends}) on samples that the
 build has not seen ({unseen} at most). "Met" is false where those lose more than the limit and what the
 interval of the build lets expect. One float pass is the float model over all samples of the build."""
-STUDY = "## Verdicts held against other samples"
+STUDY = "## Task metrics on other models"
 COLUMNS = (
     *("model", "kind", "measure", "chosen", "verdict", "lost, as the build says"),
     *("lost on unseen samples", "seconds", "estimated", "float passes"),
@@ -117,7 +117,7 @@ def main() -> None:
 
 
 def _read_study() -> str:
-    """What benchmarks.unseen_kinds found, which is below the table."""
+    """What is below the table: other models, and what benchmarks.unseen_kinds found."""
     _, mark, study = PAGE.read_text("utf-8").partition(STUDY)
     return f"\n{mark}{study}"
 

@@ -214,7 +214,8 @@ def _run(graph: Graph, made: Graph, samples: list[Feed]) -> dict[str, Array]:
         for place, name in enumerate(outputs):
             ranges = ValueRanges(parts[name])
             ranges.widen(np.asarray(expected[name]))
-            answer = Answer(np.asarray(expected[name]), np.asarray(results[name]), parts=parts[name])
+            values = (np.asarray(each[name]) for each in (expected, results))
+            answer = Answer(*values, parts=parts[name], width=find_value_width(graph, name))
             for key, row in (("sums", MEASURE.add_up(answer)), ("low", ranges.low), ("high", ranges.high)):
                 rows.setdefault(f"{key}{place}", []).append(row)
         if time.monotonic() > end:

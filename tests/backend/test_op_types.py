@@ -8,27 +8,33 @@ from edgewright.abi.libraries import find_libraries
 from tests.backend.op_types import RECORD, check_op, list_names
 
 RECORDED = json.loads(RECORD.read_text())
+RECORD_AGAIN = "if that is right, record it: python -m tests.backend.op_types BACKEND OP ..."
 
 
-def compare(backend: str) -> None:
-    """All ops that do something else than was recorded, at once."""
-    found = {name: json.loads(json.dumps(check_op(name, backend))) for name in list_names()}
-    changed = {n: [RECORDED[n][backend], found[n]] for n in found if RECORDED[n][backend] != found[n]}
-    assert not changed, f"look at it, then record it: python -m tests.backend.op_types {backend}"
+def list_losses(backend: str) -> dict[str, tuple[int, int]]:
+    """Ops that are equal in fewer sets of datatypes than was recorded: how many were, how many are."""
+    losses = {}
+    for name in list_names():
+        found = check_op(name, backend)
+        for dtype, rows in RECORDED[name][backend].items():
+            before, now = (sum(n for word, _, n in own if word == "equal") for own in (rows, found[dtype]))
+            if now < before:
+                losses[f"{name} {dtype}"] = before, now
+    return losses
 
 
 def test_cpu_backend_computes_every_op_in_every_datatype_as_defined() -> None:
-    compare("cpu")
+    assert not list_losses("cpu")
     words = {word for own in RECORDED.values() for rows in own["cpu"].values() for word, _, _ in rows}
     assert words == {"equal"}
     assert len(RECORDED) == 157
 
 
-def test_simulation_does_what_the_page_says() -> None:
-    compare("htp-sim")
+def test_simulation_is_no_worse_than_the_page_says() -> None:
+    assert not list_losses("htp-sim"), RECORD_AGAIN
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.skipif(find_libraries() is None, reason="the wheel onnxruntime-qnn is not installed")
-def test_emulator_does_what_the_page_says() -> None:
-    compare("htp-native")
+def test_emulator_is_no_worse_than_the_page_says() -> None:
+    assert not list_losses("htp-native"), RECORD_AGAIN

@@ -60,6 +60,7 @@ from edgewright.build.request import BuildRequest
 from edgewright.build.settle import Settler
 from edgewright.build.shared_build import identify_work, take_shared_build
 from edgewright.build.stages import (
+    LAYER_SAMPLES,
     NATIVE,
     SIMULATION,
     AnalysisResult,
@@ -85,7 +86,7 @@ from edgewright.estimate.candidates import estimate_candidates
 from edgewright.estimate.records import TimeRange
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.records import Loss
-from edgewright.evaluate.verdict import judge_loss
+from edgewright.evaluate.verdict import describe_disagreement, judge_loss
 from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.model.stored_graphs import load_stored_graph, store_graph
@@ -158,7 +159,7 @@ class _Build:
     def _finish(self, preflight: Preflight) -> BuildRecord:
         results, compiled, evaluation = self._settle(self._quantize())
         graph = load_stored_graph(self._locate_graph(find_chosen(results).candidate.name))
-        analyse = partial(self._analyse, graph, results, compiled.backend, evaluation.loss)
+        analyse = partial(self._analyse, graph, results, compiled.backend, evaluation)
         analysis = self._ledger.run_stage("analyse", AnalysisResult, analyse)
         record = self._record(preflight, results, graph, compiled, evaluation, analysis)
         self._report(record, graph)
@@ -372,16 +373,18 @@ class _Build:
         write_input_specs(self._request, tensors, self._samples.notes, self._staged)
 
     def _analyse(
-        self, graph: Graph, results: tuple[CandidateResult, ...], backend: str, loss: Loss
+        self, graph: Graph, results: tuple[CandidateResult, ...], backend: str, evaluation: EvaluationResult
     ) -> AnalysisResult:
         """Where accuracy is lost, and what is known to help."""
         chosen = find_chosen(results)
-        emulator = open_emulator(self._chip, backend)
-        result = analyse_candidate(
-            self._source, graph, self._samples, chosen, emulator, self._budget.layers_seconds
-        )
+        # Where the time is up, one sample in the simulation must do.
+        is_late = self._budget.seconds > self._request.time_limit
+        emulator = None if is_late else open_emulator(self._chip, backend)
+        few = list(self._samples.judging.selection.select(1 if is_late else LAYER_SAMPLES))
+        result = analyse_candidate(self._source, graph, few, chosen, emulator, self._budget.layers_seconds)
         advice = keep_what_helps(result.findings, chosen.candidate, self._find_override_trial(chosen))
-        return replace(result, findings=(*self._advise_on_miss(results, loss, result.layers), *advice))
+        on_miss = self._advise_on_miss(results, evaluation, result.layers)
+        return replace(result, findings=(*on_miss, *advice))
 
     def _find_override_trial(self, chosen: CandidateResult) -> TryOverride | None:
         """None where widths were chosen on purpose, came with the model, or were given by the user."""
@@ -393,9 +396,13 @@ class _Build:
         )
 
     def _advise_on_miss(
-        self, results: tuple[CandidateResult, ...], loss: Loss, layers: Sequence[Layer]
+        self, results: tuple[CandidateResult, ...], evaluation: EvaluationResult, layers: Sequence[Layer]
     ) -> tuple[Finding, ...]:
         limit, candidates = self._request.max_drop, [result.candidate for result in results]
+        loss = evaluation.loss
+        if describe_disagreement(evaluation.apart, limit):
+            # What the simulation says of other precisions would not hold either.
+            return ()
         is_given = find_chosen(results).candidate.name == AS_GIVEN
         if limit is None or loss.points <= limit or self._samples.is_random or is_given:
             return ()

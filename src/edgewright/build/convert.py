@@ -173,6 +173,9 @@ def _predict_candidates(
     """The candidates that will be built if plain 8 bits and half precision do what they do on few samples."""
     chooser = make_chooser(graph, samples.choosing.select(TRIED_SAMPLES), metric)
     drop = chooser.evaluate(plain).drop
+    if drop <= request.limit and not any(kind.dtype.is_fixed_point for kind in plain.types.values()):
+        # All of it is in half precision: there are no widths to mix.
+        return names[:1]
     half: float | None = None
     if drop > request.limit and HALF in names:
         made = quantize_graph(graph, QuantizationRequest(float_bw=16)).graph

@@ -100,7 +100,7 @@ def advise_on_miss(
             return (Finding("warning", PRECISION, text, do=f"--precision {name}"),)
         tried.append(wider)
     best = min(tried, key=lambda candidate: candidate.drop)
-    if best.drop > limit or chosen.name == HALF:
+    if best.drop > limit:
         return (Finding("warning", NO_PRECISION, _describe_cause(best, limit, loss, layers)),)
     return tuple(_describe_luck(chosen, limit))
 

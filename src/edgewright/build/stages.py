@@ -18,7 +18,6 @@ from edgewright.build.records import Artifact
 from edgewright.build.time_budget import TimeBudget
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
-from edgewright.data.samples import BuildSamples
 from edgewright.evaluate.evaluator import Evaluator, Measurement
 from edgewright.evaluate.records import Accuracy, Loss
 from edgewright.evaluate.runners import Run
@@ -136,14 +135,13 @@ def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path, seconds: flo
 def analyse_candidate(
     source: Graph,
     graph: Graph,
-    samples: BuildSamples,
+    few: Sequence[Mapping[str, Array]],
     chosen: CandidateResult,
     emulator: HtpNativeBackend | None,
     seconds: float,
 ) -> AnalysisResult:
-    """Where accuracy is lost, and what fixes it."""
+    """Where accuracy is lost on a few samples, and what fixes it."""
     plain, _ = take_pairs(source)
-    few: Sequence[Mapping[str, Array]] = list(samples.judging.selection.select(LAYER_SAMPLES))
     try:
         layers = measure_layers(plain, graph, few, emulator=emulator, seconds=seconds)
         tensors = view_worst_tensors(plain, graph, few, layers)

@@ -85,17 +85,26 @@ def _choose(graph: Graph, labels: Labels | None, labelled: list[str], classes: l
         return _choose_by_labels(graph, labels, classes, labelled)
     if labelled:
         best = labelled[0]
-        others = dict.fromkeys((name for name in graph.outputs if name != best), CLOSENESS)
+        others = _judge_by_kind(graph, [name for name in graph.outputs if name != best], classes)
         reason = f"labels are known and '{best}' has their classes"
         if others:
             reason += "; the other outputs are compared with the float model's"
         return _make_metric({best: RIGHT, **others}, reason)
     if classes and len(classes) == len(graph.outputs):
         return _make_metric(dict.fromkeys(classes, SAME), "every output holds probabilities or classes")
+    chosen = _judge_by_kind(graph, graph.outputs, classes)
+    if SAME in chosen.values():
+        return _make_metric(chosen, "whole numbers are answers, the other outputs need not be classes")
     return _make_metric(
-        dict.fromkeys(graph.outputs, CLOSENESS),
+        chosen,
         "the outputs need not be classes; --metric same-answers compares the largest one, labels are better",
     )
+
+
+def _judge_by_kind(graph: Graph, outputs: Sequence[str], classes: list[str]) -> dict[str, str]:
+    """Values by how close they are; numbers of classes beside them are right or wrong, and never near."""
+    whole = {name for name in classes if graph.types[name].dtype.numpy.kind in "iub"}
+    return {name: SAME if name in whole else CLOSENESS for name in outputs}
 
 
 def _choose_by_labels(graph: Graph, labels: Labels, classes: list[str], labelled: list[str]) -> Metric:

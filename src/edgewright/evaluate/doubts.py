@@ -1,5 +1,6 @@
 """Why a loss proves nothing: values that are no numbers, outputs that never change, classes that are lost."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -14,6 +15,11 @@ ClassCounts = Sequence[Mapping[int, float]]
 FEWEST_OF_CLASS = 5
 # A class that keeps less than this part of its good answers is lost.
 LEAST_KEPT = 0.5
+# Samples with values so many times as large as those of the smaller half hide what is lost of these, and the
+# part of them that may be noise.
+MUCH_LARGER, MOST_HIDDEN = 30.0, 0.1
+# Probabilities that differ by less than this part of their range show one answer only.
+LEAST_OF_RANGE = 0.05
 # Lost classes that are named.
 MOST_NAMED = 3
 
@@ -34,8 +40,15 @@ class OutputFacts:
             self._first = values
         self._is_constant = self._is_constant and np.array_equal(values, self._first)
 
-    def describe(self, name: str, *, is_computed: bool) -> Iterator[str]:
-        """What the float model itself does not show."""
+    def describe(self, name: str, span: float, width: float, *, is_computed: bool) -> Iterator[str]:
+        """What the float model itself does not show.
+
+        Args:
+            name: the output.
+            span: the range of its values in these samples.
+            width: the range of values that are each a probability; 0 of others.
+            is_computed: whether it is computed from an input.
+        """
         model = f"the float model's output '{shown(name)}'"
         if self._broken:
             yield (
@@ -45,6 +58,11 @@ class OutputFacts:
         elif self._is_constant and self._samples > 1 and is_computed:
             yield (
                 f"{model} is the same for all {self._samples} samples: how it follows its input is not shown"
+            )
+        elif span < LEAST_OF_RANGE * width:
+            yield (
+                f"{model} is a probability that differs by {span:.2g} at most between all {self._samples} "
+                "samples: give samples that it answers differently"
             )
 
 
@@ -86,6 +104,26 @@ def describe_answers(name: str, before: ClassCounts, after: ClassCounts) -> Iter
         named = ", ".join(f"{n} ({kept[n]:.0f} of {good[n]:.0f} are kept)" for n in lost[:MOST_NAMED])
         more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
         yield f"classes of output '{shown(name)}' are lost, which the figure over all hides: {named}{more}"
+
+
+def describe_hidden_samples(name: str, powers: Sequence[tuple[float, float]]) -> Iterator[str]:
+    """Small values that are lost beside samples with much larger ones, which noise over signal cannot show.
+
+    Args:
+        name: an output of values.
+        powers: noise and signal of each sample.
+    """
+    ranked = sorted(powers, key=lambda power: power[1])
+    half = len(ranked) // 2
+    if half < FEWEST_OF_CLASS:
+        return
+    noise, signal = (sum(power[place] for power in ranked[:half]) for place in (0, 1))
+    larger = sum(power[1] for power in ranked[half:])
+    if 0 < signal < larger / MUCH_LARGER**2 and noise > signal * MOST_HIDDEN**2:
+        yield (
+            f"the half of the samples with the smaller values of output '{shown(name)}' keeps only "
+            f"{10 * math.log10(signal / noise):.1f} dB, which the larger ones of the other half hide"
+        )
 
 
 def is_finite(values: Array) -> bool:

@@ -15,6 +15,7 @@ from edgewright.evaluate.doubts import (
     OutputFacts,
     describe_answers,
     describe_broken_results,
+    describe_hidden_samples,
     is_computed_from_inputs,
     is_finite,
 )
@@ -104,6 +105,7 @@ class _FloatResults:
 
     measured: Measurement
     spans: dict[str, Array]
+    ranges: dict[str, ValueRanges]
     facts: dict[str, OutputFacts]
     energies: InputEnergies
 
@@ -118,6 +120,7 @@ class Evaluator:
         self._counter = counter or RunCounter(graph, len(samples.selection))
         self._measures = {name: find_measure(metric.find_name(name)) for name in metric.outputs}
         self._axes = {name: find_class_axis(graph, name) for name in graph.outputs}
+        self._widths = {name: find_value_width(graph, name) for name in graph.outputs}
         self._float = Model.of(graph)
         self._kept: dict[int, dict[str, Array]] = {}
         self._bytes = 0
@@ -237,11 +240,14 @@ class Evaluator:
         for name, items in measured.outputs.items():
             if name in self.metric.outputs:
                 is_computed = is_computed_from_inputs(self._graph, name)
-                doubts += self._facts[name].describe(name, is_computed=is_computed)
+                known = self._float_results.ranges[name].widths.max(), self._widths[name]
+                doubts += self._facts[name].describe(name, *known, is_computed=is_computed)
                 poor = self._measures[name].describe_float_model([item.sums for item in first.outputs[name]])
                 doubts += [poor] if poor else []
                 before = [item.classes for item in first.outputs[name]]
                 doubts += describe_answers(name, before, [item.classes for item in items])
+                if self._measures[name].is_of_values and not self._widths[name]:
+                    doubts += describe_hidden_samples(name, [item.power for item in items])
             doubts += describe_broken_results(name, measured.backend, [item.is_finite for item in items])
         return tuple(doubts)
 
@@ -288,6 +294,7 @@ class Evaluator:
             label=sample_answer.label if measure is not None and self._can_take_label(measure) else None,
             axis=self._axes[name],
             parts=self._parts[name],
+            width=self._widths[name],
         )
         first, gap = subtract_safely(answer.reference, answer.result)
         power = float(np.vdot(gap, gap)), float(np.vdot(first, first))
@@ -341,11 +348,8 @@ class Evaluator:
                 for name, score in self._score_outputs(sample, sample.references).items():
                     scores[name].append(score)
                 step()
-        spans = {
-            name: np.maximum(each.widths, find_value_width(self._graph, name))
-            for name, each in ranges.items()
-        }
-        return _FloatResults(Measurement("float", scores, selection.numbers), spans, facts, energies)
+        spans = {name: np.maximum(each.widths, self._widths[name]) for name, each in ranges.items()}
+        return _FloatResults(Measurement("float", scores, selection.numbers), spans, ranges, facts, energies)
 
     def _iterate_samples(self, chosen: SampleSelection) -> Iterator[EvaluatedSample]:
         for number, sample in zip(chosen.numbers, chosen, strict=True):

@@ -15,7 +15,7 @@ from edgewright.evaluate.tail import TailBound, Term, count_tail
 
 DRAWS, SEED = 1000, 0
 # Fewer samples than this show nothing of how samples differ.
-FEWEST = 5
+FEWEST = 10
 # More than this is not asked for: the limit is too near to what is lost.
 MOST_SAMPLES = 1_000_000
 # The upper end is foreseen for so many times as many samples.

@@ -10,6 +10,7 @@ from edgewright.evaluate.statistics import compute_wilson_interval
 MET, NOT_PROVEN, MISSED, NO_LIMIT = "met", "not proven", "missed", "no limit"
 # Simulation and emulator disagree where their difference is beyond chance and beyond this part of the limit.
 WORTH_TELLING = 0.25
+DISAGREEMENT = "simulation and emulator disagree"
 # Trained models that are right less often than this mostly have samples that are not as in training.
 LOWEST_USUAL = 0.5
 # What the float model scores by its own answers, in percent, where a metric reads them as they are meant.
@@ -79,7 +80,7 @@ def judge_loss(
         apart: what the emulator loses against the simulation on the same samples, where both ran.
         doubts: why the loss proves nothing, whatever it is.
     """
-    reasons = (*doubts, *_describe_disagreement(apart, limit))
+    reasons = (*doubts, *describe_disagreement(apart, limit))
     if limit is None:
         return Verdict(NO_LIMIT, loss, reasons)
     if loss.points > limit:
@@ -102,8 +103,8 @@ def _describe_miss(loss: Loss, limit: float) -> str:
 def _describe_doubt(loss: Loss, limit: float, needed: int | None) -> str:
     if loss.samples < FEWEST:
         count = "one sample" if loss.samples == 1 else f"{loss.samples} samples"
-        more = f"at least {FEWEST - loss.samples} more of its kind are needed to tell"
-        return f"{loss.points:.2f} points are lost on {count}, and so few show nothing of others: {more}"
+        text = f"{loss.points:.2f} points are lost on {count}, and so few show nothing of others"
+        return f"{text}: at least {FEWEST} are needed"
     lost = f"{loss.points:.2f} points are lost on {loss.samples} samples, with others up to {loss.high:.2f}"
     if needed is None:
         return f"{lost}: too near to the limit of {limit:g} to be proven"
@@ -112,9 +113,10 @@ def _describe_doubt(loss: Loss, limit: float, needed: int | None) -> str:
     )
 
 
-def _describe_disagreement(apart: Loss | None, limit: float | None) -> tuple[str, ...]:
+def describe_disagreement(apart: Loss | None, limit: float | None) -> tuple[str, ...]:
+    """That the emulator loses more than the simulation, beyond chance; empty where it does not."""
     if apart is None or apart.low <= 0 or apart.points <= WORTH_TELLING * (1.0 if limit is None else limit):
         return ()
     more = f"{apart.points:.2f} points more ({apart.low:.2f} to {apart.high:.2f})"
-    text = f"simulation and emulator disagree: on the same {apart.samples} samples the emulator loses {more}"
+    text = f"{DISAGREEMENT}: on the same {apart.samples} samples the emulator loses {more}"
     return (f"{text}; figures of the simulation do not hold for this model",)

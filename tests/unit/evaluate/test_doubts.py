@@ -162,3 +162,40 @@ def test_infinite_values_on_both_sides_are_the_same():
     first, gap = subtract_safely(values, np.array([1.0, -np.inf, 3.0, np.inf]))
     assert first.tolist() == [1, 0, 0, 2]
     assert gap.tolist() == [0, 0, 2, 2]
+
+
+def test_quiet_samples_that_are_lost_beside_loud_ones_are_seen():
+    values = draw() * np.where(np.arange(COUNT) % 10, 1.0, 500.0)[:, None]
+    step = 4.0
+
+    def run(sample):
+        return {"y": np.round(sample["x"] / step) * step}
+
+    evaluator, measured = judge(PLAIN, values, run)
+    assert evaluator.measure_loss(measured).points < 2
+    assert "keeps only 0.0 dB, which the larger ones" in " ".join(evaluator.list_doubts(measured))
+    evaluator, measured = judge(PLAIN, draw(), lambda sample: {"y": np.round(sample["x"], 1)})
+    assert evaluator.list_doubts(measured) == ()
+
+
+def test_numbers_of_classes_beside_values_are_right_or_wrong():
+    graph = parse("graph g {\n  input x: float_32[1,90]\n  v, n = TopK(x) {k=3}\n  output v\n  output n\n}\n")
+    metric = choose_metric(graph, None)
+    assert [metric.find_name(name) for name in metric.outputs] == ["closeness", "same-answers"]
+
+
+def test_nothing_to_spell_and_one_class_of_pixels_prove_nothing():
+    assert "no text" in MEASURES["cer"].describe_float_model([(0.0, 0.0)] * 9)
+    assert not MEASURES["cer"].describe_float_model([(0.0, 0.0), (1.0, 4.0)])
+    assert "of one class" in MEASURES["iou"].describe_float_model([(9.0, 0.0, 9.0, 0.0)] * 9)
+    assert not MEASURES["iou"].describe_float_model([(9.0, 1.0, 9.0, 1.0)] * 9)
+
+
+def test_probabilities_that_are_all_as_good_as_none_are_neither_missed_nor_met():
+    graph = parse("graph g {\n  input x: float_32[1,6]\n  y = Sigmoid(x)\n  output y\n}\n")
+    evaluator, measured = judge(graph, draw() - 12, lambda sample: {"y": np.zeros((1, 6))})
+    assert evaluator.measure_loss(measured).points < 0.2
+    (doubt,) = evaluator.list_doubts(measured)
+    assert "is a probability that differs by" in doubt
+    evaluator, measured = judge(graph, draw() * 20 - 12, lambda sample: {"y": np.zeros((1, 6))})
+    assert evaluator.measure_loss(measured).points > 50

@@ -166,6 +166,13 @@ def test_hostile_files_end_in_one_error(tmp_path, name):
         read_gguf(path)
 
 
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gguf")
+    checkpoint = write_checkpoint(folder / "m", num_hidden_layers=2, intermediate_size=64)
+    return read_gguf(write_gguf(checkpoint, folder / "m.gguf"))
+
+
 WRONG_VALUES = {
     "general.architecture": ["phimoe", 7],
     "phi3.block_count": [0, -1, 1 << 31, "2", [2, 2]],
@@ -189,8 +196,7 @@ WRONG_VALUES = {
 @pytest.mark.parametrize(
     ("key", "value"), [(key, value) for key, values in WRONG_VALUES.items() for value in values]
 )
-def test_values_that_do_not_fit_are_one_error(tmp_path, key, value):
-    content = read_gguf(write_gguf(write_checkpoint(tmp_path / "m"), tmp_path / "m.gguf"))
+def test_values_that_do_not_fit_are_one_error(tmp_path, content, key, value):
     values = {**content.values, key: value}
     if isinstance(value, int) and value < 0:
         values[key] = float(value)

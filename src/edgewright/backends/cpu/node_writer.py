@@ -84,7 +84,9 @@ class NodeWriter(Writer):
     def _write_fixed(self, lowering: Lowering, node: Node) -> list[str]:
         """Decoded, computed on real numbers, encoded: the engine makes an integer kernel of the three."""
         self.has_fixed_point = True
-        form = self._rounding.sums(self.graph, node) if self._rounding.sums else None
+        # Rules are for one result: what is split has an encoding for each part.
+        sums = self._rounding.sums if len(node.outputs) == 1 else None
+        form = sums(self.graph, node) if sums is not None else None
         if form is not None:
             return self._write_sums(lowering, node, form)
         values = [v for v in dict.fromkeys((*node.inputs, *node.outputs)) if v]

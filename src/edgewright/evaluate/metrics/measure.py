@@ -34,6 +34,8 @@ class Answer:
     inputs: Mapping[str, Array] = field(default_factory=dict)
     references: Mapping[str, Array] = field(default_factory=dict)
     results: Mapping[str, Array] = field(default_factory=dict)
+    # The range of values that are each a probability, whatever samples show of it; 0 of others.
+    width: float = 0.0
 
 
 class Measure(ABC):

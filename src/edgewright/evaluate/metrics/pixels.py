@@ -7,7 +7,7 @@ import numpy as np
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import Array
 from edgewright.data.labels import ARRAYS
-from edgewright.evaluate.metrics.measure import Answer, Measure
+from edgewright.evaluate.metrics.measure import Answer, Measure, Sums
 from edgewright.evaluate.statistics import is_distribution
 
 # Class maps of whole numbers do not say how many classes there are: as many as a byte tells apart.
@@ -44,6 +44,11 @@ class IntersectionOverUnion(Measure):
         both, either = np.split(sums, 2, -1)
         shares = np.where(either > 0, both / np.maximum(either, 1), 0.0)
         return np.asarray(100 * shares.sum(-1) / np.maximum((either > 0).sum(-1), 1))
+
+    def describe_float_model(self, sums: Sums) -> str:
+        """Pixels that are all of one class are found by anyone."""
+        _, either = np.split(np.sum(np.array(sums, np.float64), 0), 2)
+        return "" if (either > 0).sum() > 1 else "all pixels of all samples are of one class"
 
     def find_misfit(self, shapes: Mapping[str, Sequence[int]], output: str) -> str:
         """Pixels have two axes at least."""

@@ -12,7 +12,7 @@ from edgewright.core.json_text import parse_json
 from edgewright.core.numbers import Array
 from edgewright.core.optional import require
 from edgewright.data.labels import TEXTS
-from edgewright.evaluate.metrics.measure import Answer, Measure
+from edgewright.evaluate.metrics.measure import Answer, Measure, Sums
 
 LARGEST_ALPHABET = 1 << 24
 # Symbols without a name are told apart as characters of the planes for private use.
@@ -48,6 +48,10 @@ class _Transcripts(Measure):
         """More edits than there are words are as bad as none right."""
         del span
         return np.asarray(np.maximum(0.0, 100 - 100 * sums[..., 0] / np.maximum(sums[..., 1], 1)))
+
+    def describe_float_model(self, sums: Sums) -> str:
+        """Nothing to spell, nothing to lose."""
+        return "" if any(length for _, length in sums) else "there is no text in any of the samples"
 
     def find_misfit(self, shapes: Mapping[str, Sequence[int]], output: str) -> str:
         """Scores of symbols, step by step."""

@@ -6,6 +6,9 @@ from edgewright.core.numbers import Array
 from edgewright.evaluate.metrics.measure import Answer, MeanMeasure, Measure, Sums
 from edgewright.evaluate.tail import Term
 
+# Probabilities below this part of their range are as good as none: noise is not held against them.
+LEAST_PROBABILITY = 0.01
+
 
 def subtract_safely(reference: Array, result: Array) -> tuple[Array, Array]:
     """The reference and the difference: what is no number is as wrong as can be, not unknown."""
@@ -46,9 +49,14 @@ def _divide_noise(noise: Array, signal: Array) -> Array:
     return np.where(signal > 0, share, noise > 0)
 
 
-def _list_powers(first: Array, gap: Array, labels: Array | None, count: int) -> tuple[float, ...]:
+def _list_powers(first: Array, gap: Array, labels: Array | None, answer: Answer) -> tuple[float, ...]:
     """Noise, then signal, of each part."""
-    return tuple(float(x) for each in (gap, first) for x in _sum_by_part(each * each, labels, count))
+    count = answer.parts.count
+    noise, signal = (_sum_by_part(each * each, labels, count) for each in (gap, first))
+    if answer.width:
+        sizes = _sum_by_part(np.ones_like(first), labels, count)
+        signal = np.maximum(signal, sizes * (LEAST_PROBABILITY * answer.width) ** 2)
+    return (*map(float, noise), *map(float, signal))
 
 
 def _choose_worst(errors: Array) -> Array:
@@ -66,7 +74,7 @@ class SignalToNoise(Measure):
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Noise and signal of each part."""
         first, gap, labels = _subtract_parts(answer)
-        return _list_powers(first, gap, labels, answer.parts.count)
+        return _list_powers(first, gap, labels, answer)
 
     def compute_score(self, sums: Array, span: Array) -> Array:
         """Of the worst part; noise without signal is all that there is."""
@@ -96,7 +104,7 @@ class Closeness(Measure):
         first, gap, labels = _subtract_parts(answer)
         count = answer.parts.count
         largest = _find_largest(np.abs(gap), labels, count)
-        return (*_list_powers(first, gap, labels, count), *map(float, largest), *([1.0] * count))
+        return (*_list_powers(first, gap, labels, answer), *map(float, largest), *([1.0] * count))
 
     def compute_score(self, sums: Array, span: Array) -> Array:
         """The worse of the two, of the worst part."""

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from edgewright.analyse.records import Layer
 from edgewright.build.records import BuildRecord
 from edgewright.evaluate.records import Accuracy
+from edgewright.evaluate.verdict import DISAGREEMENT
 from edgewright.ir.graph import Graph
 from edgewright.reports.html.device import list_recipes
 from edgewright.reports.html.plotly_bundle import describe_missing_plots, load_plotly_bundle
@@ -73,6 +74,7 @@ def _make_context(record: BuildRecord, *, has_plots: bool) -> dict[str, Any]:
     return {
         "record": record,
         "verdict": make_verdict(record),
+        "disagreement": DISAGREEMENT,
         "worst": find_worst_layer(record),
         "accuracy": _group_by_output(record.accuracy),
         "backends": BACKENDS,

@@ -9,7 +9,7 @@ from edgewright.build.measured_advice import CHOICE, NO_PRECISION
 from edgewright.build.records import BuildRecord, Candidate
 from edgewright.core.quantities import format_bytes
 from edgewright.evaluate.records import Accuracy, Loss
-from edgewright.evaluate.verdict import MET, MISSED, NO_LIMIT, NOT_PROVEN
+from edgewright.evaluate.verdict import DISAGREEMENT, MET, MISSED, NO_LIMIT, NOT_PROVEN
 from edgewright.reports.html.words import (
     format_db,
     format_duration,
@@ -196,6 +196,17 @@ def _describe_next_step(record: BuildRecord) -> str:
 def _describe_way_out(record: BuildRecord) -> str:
     """What is left where the limit is missed."""
     allowed = format_limit(record.max_drop or 0.0)
+    if any(reason.startswith(DISAGREEMENT) for reason in record.verdict.reasons):
+        return (
+            "To do: edgewright debug finds the first op that simulation and emulator compute differently; "
+            f"or allow more than {allowed}."
+        )
+    unbuilt = [each.name for each in record.left_out if each.is_for_time]
+    if unbuilt:
+        return (
+            f"To do: give it more time with --time-limit, for {', '.join(unbuilt)}; "
+            f"or allow more than {allowed}."
+        )
     if any(finding.kind == NO_PRECISION for finding in record.findings):
         return (
             f"To do: allow more than {allowed}, or change the model: no precision keeps it on these samples."
@@ -240,7 +251,8 @@ def _make_tiles(record: BuildRecord) -> tuple[Tile, ...]:
         title = SCORES.get(record.metric.find_name(best.output), "accuracy")
         tiles.append(Tile(title, format_percent(best.score), where, tone))
         loss = record.verdict.loss
-        tiles.append(Tile("lost", format_points(loss.points), _describe_reach(loss), tone))
+        lost = format_points(loss.points).removesuffix(" points")
+        tiles.append(Tile("points lost", lost, _describe_reach(loss), tone))
     if candidate is not None:
         size = f"{record.source.weight_bytes / max(candidate.weight_bytes, 1):.1f} times smaller than float"
         tiles.append(Tile("weights", format_bytes(candidate.weight_bytes), size))
