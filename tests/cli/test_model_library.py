@@ -212,7 +212,7 @@ def test_a_source_without_its_weights_is_refused_before_compiling(call, made, tm
 
 
 def test_a_source_that_does_not_compile_names_the_line(call, tmp_path):
-    (tmp_path / "bad.cpp").write_text("int x = ;\n")
+    (tmp_path / "bad.cpp").write_text("int x = ; int net_composeGraphs();\n")
     answer = call(generate, "-c", tmp_path / "bad.cpp", "-t", HOST, "-o", tmp_path / "a.so")
     assert answer.code == 3
     assert "model.cpp:1:9" in answer.err

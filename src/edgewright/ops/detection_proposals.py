@@ -152,7 +152,9 @@ class BoxWithNmsLimit(_Counted):
         owner, scores = np.asarray([0, 0, 0, 1, 1], np.int32), TensorType((5, 3))
         boxes = np.tile(make_sample_regions(), (1, 3))
         for kernel in NmsKernel:
-            op = cls(nms_kernel_method=kernel, nms_score_threshold=0.1, iou_threshold=0.3, sigma=0.5, count=6)
+            op = cls(
+                nms_kernel_method=int(kernel), nms_score_threshold=0.1, iou_threshold=0.3, sigma=0.5, count=6
+            )
             yield Sample(kernel.name.lower(), op, (boxes, scores, owner))
         full = cls(
             nms_kernel_method=0,

@@ -264,7 +264,7 @@ class ExtractGlimpse(Op):
         x = TensorType((2, 7, 6, 3))
         parts = np.asarray([[0.4, -0.3], [0.1, 0.9]], np.float32)
         pixels = np.asarray([[1.0, 2.0], [-2.0, 4.0]], np.float32)
-        zero = GlimpseNoise.ZERO
+        zero = int(GlimpseNoise.ZERO)
         yield Sample("plain", cls(size=(3, 2), noise=zero), (x, parts))
         yield Sample("corner", cls(size=(3, 4), centered=False, noise=zero), (x, parts))
         yield Sample("pixels", cls(size=(3, 4), normalized=False, noise=zero), (x, pixels))

@@ -18,7 +18,7 @@ from edgewright.lower.qnn_graph import QnnTensor, TensorKind
 def through(value):
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        sender = threading.Thread(target=send, args=(ours, CODEC, value))
+        sender = threading.Thread(target=send, args=(ours.sendall, CODEC, value))
         sender.start()
         found = receive(theirs.recv_into, CODEC)
         sender.join()
