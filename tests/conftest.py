@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.optional import NO_TORCH
 
@@ -19,7 +19,13 @@ GOLDEN = Path(__file__).parent / "golden"
 def pytest_configure() -> None:
     # Seeded, so that a failure on one machine is a failure on every machine; the time of one
     # example on a busy machine says nothing, so there is no deadline.
-    settings.register_profile("seeded", derandomize=True, deadline=None, max_examples=50)
+    settings.register_profile(
+        "seeded",
+        derandomize=True,
+        deadline=None,
+        max_examples=50,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
     settings.load_profile("seeded")
 
 
