@@ -174,6 +174,8 @@ def quantize(model: Model, request, data):
 def list_op_cases():
     """The first sample of each op in 8 bits, fast; every sample in a third of the precisions."""
     for row, (sample, name) in enumerate(zip(SAMPLES, IDS, strict=True)):
+        if sample.op.begin_session() is not sample.op:
+            continue  # what remembers earlier runs gives other results in another run
         for column, precision in enumerate(PRECISIONS):
             is_fast = precision == "w8a8" and FIRST[sample.op.qnn_name()] == name
             if is_fast or (row + column) % 3 == 0:

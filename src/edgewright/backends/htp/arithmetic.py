@@ -184,6 +184,9 @@ def _stored_bias(graph: Graph, node: Node) -> Array | None:
     is_known = name in graph.constants and graph.types[name].dtype == DType.SFIXED_POINT_32
     if not is_known or x is None or weights is None or encoding is None or any(encoding.offsets):
         return None
+    # A transposed convolution in groups has scales for the channels of one group only.
+    if len(weights.scales) not in (1, graph.constants[name].size):
+        return None
     real = graph.constants[name].astype(np.float64) * np.asarray(encoding.scales)
     return np.asarray(np.rint(real / (x.scales[0] * np.asarray(weights.scales))))
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.core.errors import LimitExceeded, ShapeMismatch
+from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends._common.terms import cast_to
 from edgewright.frontends.onnx.context import Context
@@ -164,6 +164,8 @@ def _normalize_batch(ctx: Context, node: SourceNode, mean: str, variance: str) -
 def _fold_statistics(ctx: Context, node: SourceNode, values: Sequence[str]) -> tuple[str, str]:
     """The weight scale / sqrt(variance + epsilon) and the bias offset - mean * weight, in x's type."""
     dtype, epsilon = ctx.dtype(node.inputs[0]), node.attr("epsilon", 1e-5)
+    if not np.isfinite(epsilon):
+        raise BadInput(f"epsilon is {epsilon}, expected a number", do="correct the attribute")
     arrays = [ctx.find_array(value) for value in values]
     scale, offset, mean, variance = values
     if all(array is not None for array in arrays):
