@@ -396,6 +396,22 @@ def test_a_file_is_opened_from_within_the_page(files, open_view):
     assert page.said == []
 
 
+def test_models_chosen_faster_than_they_are_drawn_end_at_the_last(files, open_view, tmp_path):
+    save_chain(tmp_path / "long.onnx", [f"layer_{n // 50}/op_{n}" for n in range(400)])
+    page = open_view(files / "small.onnx", files / "mnist_dscnn_int8.tflite", tmp_path / "long.onnx")
+    # The picture of the long one waits for a frame when the next is chosen.
+    page.evaluate("""async () => {
+        for (const number of [1, 2, 0, 2, 1, 2, 0, 2]) await edgewrightView.openModel(number), edgewrightView.openModel(2 - number);
+        for (let turn = 0; turn < 30; turn++) edgewrightView.openModel(turn % 3);
+        await edgewrightView.openModel(1);
+    }""")
+    page.locator("#title", has_text="mnist_dscnn_int8.tflite").wait_for()
+    page.wait_for_function("() => edgewrightView.canvas.scene && document.getElementById('wait').hidden")
+    assert page.evaluate("() => edgewrightView.canvas.prepared.graph === edgewrightView.document.graphs[0]")
+    assert page.evaluate("() => edgewrightView.prepared === edgewrightView.canvas.prepared")
+    assert page.said == []
+
+
 def test_a_saved_page_opens_with_the_groups_and_positions_it_had(open_view, tmp_path):
     save_chain(tmp_path / "net.onnx", [f"layer_{n // 50}/op_{n}" for n in range(500)])
     for export in (None, tmp_path / "first.html"):

@@ -47,6 +47,8 @@ class App {
   async openModel(number) {
     this.number = number;
     if (!this.documents.has(number)) this.documents.set(number, await this.source.load(number));
+    // Another model may have been chosen while this one was on its way.
+    if (this.number !== number) return;
     this.document = this.documents.get(number);
     find("model").value = String(number);
     find("title").textContent = this.document.title;
@@ -75,7 +77,7 @@ class App {
     const graph = this.document.graphs[number];
     showWait("Laying out the graph …");
     this.canvas.canvas.setAttribute("aria-label", `Graph ${graph.name} of ${this.document.title}, ${graph.nodes.length} nodes`);
-    await this.canvas.show(`${this.number}/${number}`, graph, graph.stored);
+    if (!(await this.canvas.show(`${this.number}/${number}`, graph, graph.stored))) return;
     this.prepared = this.canvas.prepared;
     showOutline(find("tree"), this.prepared, (box) => this.go(box));
     this.listOverlays(graph);

@@ -50,23 +50,30 @@ export class GraphCanvas {
     new ResizeObserver(() => this.resize()).observe(canvas);
   }
 
+  /** Shows another graph; whether it is still the wanted one when its picture is there. */
   async show(key, graph, stored) {
     this.key = key;
+    // The picture of one graph is never drawn with the names and colours of another.
+    this.scene = null;
+    Object.assign(this.look, { rings: null, describe: null, isDim: null });
     this.prepared = prepareGraph(graph);
     this.expanded = stored ? new Set(stored.expanded) : chooseExpanded(this.prepared, MOST_AT_FIRST);
     this.look.selected = null;
-    await this.arrange(stored && stored.picture);
-    this.fit();
+    const isWanted = await this.arrange(stored && stored.picture);
+    if (isWanted) this.fit();
+    return isWanted;
   }
 
+  /** Draws what is expanded; whether no later wish came in between. */
   async arrange(stored) {
     const ticket = (this.ticket = (this.ticket || 0) + 1);
     const picture = stored || (await this.service.arrange(this.key, this.describe(), this.expanded));
-    if (ticket !== this.ticket) return;
+    if (ticket !== this.ticket) return false;
     this.picture = picture;
     this.scene = prepareScene(this.prepared, picture);
     this.draw();
     this.handlers.onChange?.();
+    return true;
   }
 
   /** The graph as the worker needs it: sizes, members, edges. */
@@ -93,7 +100,7 @@ export class GraphCanvas {
     const before = this.scene.places.get(box);
     if (this.expanded.has(-box)) this.expanded.delete(-box);
     else this.expanded.add(-box);
-    await this.arrange();
+    if (!(await this.arrange())) return;
     const after = this.scene.places.get(box);
     // What was clicked stays under the pointer.
     if (before && after) {
@@ -120,7 +127,7 @@ export class GraphCanvas {
     const closed = listAncestors(this.prepared, box).filter((group) => !this.expanded.has(group));
     if (closed.length) {
       for (const group of closed) this.expanded.add(group);
-      await this.arrange();
+      if (!(await this.arrange())) return;
     }
     this.select(box, isQuiet);
     this.center(box);
@@ -133,7 +140,7 @@ export class GraphCanvas {
   }
 
   center(box) {
-    const spot = this.scene.places.get(findVisible(this.prepared, this.expanded, box));
+    const spot = this.scene?.places.get(findVisible(this.prepared, this.expanded, box));
     if (!spot) return;
     const k = Math.max(this.view.k, 0.8);
     this.view = {
