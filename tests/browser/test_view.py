@@ -401,7 +401,10 @@ def test_models_chosen_faster_than_they_are_drawn_end_at_the_last(files, open_vi
     page = open_view(files / "small.onnx", files / "mnist_dscnn_int8.tflite", tmp_path / "long.onnx")
     # The picture of the long one waits for a frame when the next is chosen.
     page.evaluate("""async () => {
-        for (const number of [1, 2, 0, 2, 1, 2, 0, 2]) await edgewrightView.openModel(number), edgewrightView.openModel(2 - number);
+        for (const number of [1, 2, 0, 2, 1, 2, 0, 2]) {
+            await edgewrightView.openModel(number);
+            edgewrightView.openModel(2 - number);
+        }
         for (let turn = 0; turn < 30; turn++) edgewrightView.openModel(turn % 3);
         await edgewrightView.openModel(1);
     }""")
