@@ -173,4 +173,5 @@ def test_the_moving_picture_shows_the_tour_as_it_is() -> None:
     blocks = list(read_blocks(ROOT / "docs/guide/tutorials/tour.md"))
     typed = [line.strip() for block in blocks for line in block.code.splitlines()]
     missing = [line for line in typed if line not in picture]
-    assert blocks and not missing, f"run python docs/tour_picture.py: {missing}"
+    assert blocks
+    assert not missing, f"run python docs/tour_picture.py: {missing}"
