@@ -1,0 +1,219 @@
+"""The decoder as an ONNX graph of plain operators and fixed shapes, its keys and values outside of it.
+
+The names of inputs and outputs are those that Qualcomm's own exports of language models have.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+
+from edgewright.core.numbers import Array
+from edgewright.llm.load.spec import ModelSpec
+
+OPSET = 23  # the first with RMSNormalization
+TOKENS, MASK = "input_ids", "attention_mask"
+COSINES, SINES = "position_ids_cos", "position_ids_sin"
+STATE, LOGITS = "hidden_states", "logits"
+PAST, PRESENT = "past_{kind}_{layer}_in", "past_{kind}_{layer}_out"
+KINDS = ("key", "value")
+Weights = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class GraphShape:
+    """How many tokens a run takes, and how many it looks back on with them."""
+
+    tokens: int
+    context: int
+
+    @property
+    def past(self) -> int:
+        """Places of the keys and values of earlier tokens."""
+        return self.context - self.tokens
+
+
+class DecoderPart:
+    """Some layers of a model as one graph; the first begins with tokens, the last ends with logits.
+
+    Args:
+        spec: the model.
+        shape: tokens and context of a run.
+    """
+
+    def __init__(self, spec: ModelSpec, shape: GraphShape) -> None:
+        self._spec, self._shape = spec, shape
+        self._nodes: list[NodeProto] = []
+        self._initializers: list[TensorProto] = []
+        self._inputs: list[ValueInfoProto] = []
+        self._outputs: list[ValueInfoProto] = []
+
+    def take_tokens(self, table: Array) -> str:
+        """Looks up the embedding of each token."""
+        self._inputs.append(helper.make_tensor_value_info(TOKENS, TensorProto.INT32, [1, self._shape.tokens]))
+        return self._add("Gather", [self._put("embed_tokens", table), TOKENS], "embedding")
+
+    def take_state(self) -> str:
+        """The state of each token as an earlier part left it."""
+        return self._take(STATE, [1, self._shape.tokens, self._spec.hidden])
+
+    def take_positions(self) -> None:
+        """What all layers share: which tokens count, and where they stand."""
+        tokens, context = self._shape.tokens, self._shape.context
+        half = self._spec.rope.dims // 2
+        self._take(MASK, [1, 1, tokens, context])
+        for name in (COSINES, SINES):
+            self._take(name, [1, 1, tokens, half])
+
+    def add_layer(self, number: int, weights: Weights, state: str) -> str:
+        """One layer; its keys and values become inputs and outputs."""
+        spec, name = self._spec, f"layer{number}"
+        normal = self._normalize(state, weights["input_layernorm.weight"], f"{name}.attention_norm")
+        mixed = self._attend(number, weights, normal)
+        attended = self._multiply(mixed, weights, "self_attn.o_proj", f"{name}.attended")
+        state = self._add("Add", [state, attended], f"{name}.after_attention")
+        normal = self._normalize(state, weights["post_attention_layernorm.weight"], f"{name}.feed_norm")
+        gates, ups = self._list_products(weights, normal, name, ("gate", "up"), (spec.intermediate,) * 2)
+        share = self._add("Sigmoid", [gates], f"{name}.gate_share")
+        gate = self._add("Mul", [gates, share], f"{name}.gate")
+        inner = self._add("Mul", [gate, ups], f"{name}.inner")
+        fed = self._multiply(inner, weights, "mlp.down_proj", f"{name}.fed")
+        return self._add("Add", [state, fed], f"{name}.state")
+
+    def end_with_logits(self, state: str, gain: Array, head: Array) -> None:
+        """The final norm and the head, for every token."""
+        normal = self._normalize(state, gain, "final_norm")
+        matrix = self._put("lm_head", np.ascontiguousarray(head.T))
+        self._give(LOGITS, [1, self._shape.tokens, len(head)], "MatMul", [normal, matrix])
+
+    def end_with_state(self, state: str) -> None:
+        """The state of each token for the next part."""
+        shape = [1, self._shape.tokens, self._spec.hidden]
+        self._give(f"{STATE}_out", shape, "Identity", [state])
+
+    def make_model(self, name: str) -> ModelProto:
+        """The graph, checked by nothing yet."""
+        graph = helper.make_graph(self._nodes, name, self._inputs, self._outputs, self._initializers)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
+
+    def _attend(self, number: int, weights: Weights, normal: str) -> str:
+        spec, tokens, name = self._spec, self._shape.tokens, f"layer{number}"
+        rows = (spec.query_rows, spec.key_rows, spec.key_rows)
+        parts = self._list_products(weights, normal, name, ("q", "k", "v"), rows)
+        queries, keys, values = (
+            self._split_heads(part, heads, f"{name}.{kind}")
+            for part, heads, kind in zip(
+                parts, (spec.heads, spec.kv_heads, spec.kv_heads), ("queries", "keys", "values"), strict=True
+            )
+        )
+        if spec.has_qk_norm:
+            queries = self._normalize(queries, weights["self_attn.q_norm.weight"], f"{name}.query_norm")
+            keys = self._normalize(keys, weights["self_attn.k_norm.weight"], f"{name}.key_norm")
+        queries, keys = (self._turn(part, f"{part}.turned") for part in (queries, keys))
+        keys, values = self._join_past(number, keys, values)
+        return self._mix(name, queries, keys, values, tokens)
+
+    def _mix(self, name: str, queries: str, keys: str, values: str, tokens: int) -> str:
+        """Heads that share keys and values stand together, so nothing is repeated."""
+        spec, context = self._spec, self._shape.context
+        groups = spec.heads // spec.kv_heads
+        scale = self._put(f"{name}.scale", np.array(1 / math.sqrt(spec.head_dim), np.float32))
+        scaled = self._add("Mul", [queries, scale], f"{name}.scaled")
+        grouped = self._reshape(scaled, [spec.kv_heads, 1, groups * tokens, spec.head_dim], f"{name}.grouped")
+        scores = self._add("MatMul", [grouped, keys], f"{name}.scores")
+        apart = self._reshape(scores, [spec.kv_heads, groups, tokens, context], f"{name}.scores_apart")
+        masked = self._add("Add", [apart, MASK], f"{name}.masked")
+        shares = self._add("Softmax", [masked], f"{name}.shares", axis=-1)
+        together = self._reshape(shares, [spec.kv_heads, 1, groups * tokens, context], f"{name}.shares_together")
+        mixed = self._add("MatMul", [together, values], f"{name}.mixed")
+        heads = self._reshape(mixed, [1, spec.heads, tokens, spec.head_dim], f"{name}.mixed_heads")
+        across = self._add("Transpose", [heads], f"{name}.mixed_across", perm=[0, 2, 1, 3])
+        return self._reshape(across, [1, tokens, spec.query_rows], f"{name}.mixed_rows")
+
+    def _join_past(self, number: int, keys: str, values: str) -> tuple[str, str]:
+        """Keys [heads, 1, values, tokens] and values [heads, 1, tokens, values], earlier ones first."""
+        spec, shape = self._spec, self._shape
+        names = [PRESENT.format(kind=kind, layer=number) for kind in KINDS]
+        across = [spec.kv_heads, 1, spec.head_dim, shape.tokens]
+        along = [spec.kv_heads, 1, shape.tokens, spec.head_dim]
+        self._give(names[0], across, "Transpose", [keys], perm=[1, 0, 3, 2])
+        self._give(names[1], along, "Transpose", [values], perm=[1, 0, 2, 3])
+        if not shape.past:
+            return names[0], names[1]
+        past = [PAST.format(kind=kind, layer=number) for kind in KINDS]
+        self._take(past[0], [spec.kv_heads, 1, spec.head_dim, shape.past])
+        self._take(past[1], [spec.kv_heads, 1, shape.past, spec.head_dim])
+        all_keys = self._add("Concat", [past[0], names[0]], f"layer{number}.all_keys", axis=3)
+        return all_keys, self._add("Concat", [past[1], names[1]], f"layer{number}.all_values", axis=2)
+
+    def _turn(self, heads: str, name: str) -> str:
+        """Rotary positions on [1, heads, tokens, values]; what is beyond the turned values stays."""
+        half, dim = self._spec.rope.dims // 2, self._spec.head_dim
+        sizes = [half, half, dim - 2 * half] if dim > 2 * half else [half, half]
+        first, second, *rest = self._cut(heads, sizes, name)
+        plus = (self._add("Mul", [first, COSINES], f"{name}.a"), self._add("Mul", [second, SINES], f"{name}.b"))
+        minus = (self._add("Mul", [second, COSINES], f"{name}.c"), self._add("Mul", [first, SINES], f"{name}.d"))
+        turned = [self._add("Sub", [*plus], f"{name}.e"), self._add("Add", [*minus], f"{name}.f")]
+        return self._add("Concat", [*turned, *rest], name, axis=-1)
+
+    def _split_heads(self, rows: str, heads: int, name: str) -> str:
+        apart = self._reshape(rows, [1, self._shape.tokens, heads, self._spec.head_dim], f"{name}.apart")
+        return self._add("Transpose", [apart], name, perm=[0, 2, 1, 3])
+
+    def _list_products(
+        self, weights: Weights, inputs: str, prefix: str, kinds: tuple[str, ...], rows: tuple[int, ...]
+    ) -> list[str]:
+        """One product for each kind; a matrix that holds several is cut, so that each has its own range."""
+        block = "self_attn" if kinds[0] == "q" else "mlp"
+        whole = f"{block}.{'qkv' if kinds[0] == 'q' else 'gate_up'}_proj.weight"
+        if whole in weights:
+            borders = np.cumsum([0, *rows])
+            cut = {
+                f"{block}.{kind}_proj.weight": weights[whole][start:stop]
+                for kind, (start, stop) in zip(kinds, pairwise(borders), strict=True)
+            }
+            weights = {**weights, **cut}
+        return [self._multiply(inputs, weights, f"{block}.{kind}_proj", f"{prefix}.{kind}_proj") for kind in kinds]
+
+    def _multiply(self, inputs: str, weights: Weights, matrix: str, name: str) -> str:
+        rows = self._put(f"{name}.weight", np.ascontiguousarray(weights[f"{matrix}.weight"].T))
+        bias = weights.get(f"{matrix}.bias")
+        if bias is None:
+            return self._add("MatMul", [inputs, rows], name)
+        product = self._add("MatMul", [inputs, rows], f"{name}.product")
+        return self._add("Add", [product, self._put(f"{name}.bias", bias)], name)
+
+    def _normalize(self, inputs: str, gain: Array, name: str) -> str:
+        gain_name = self._put(f"{name}.gain", gain)
+        return self._add(
+            "RMSNormalization", [inputs, gain_name], name, axis=-1, epsilon=self._spec.norm_epsilon
+        )
+
+    def _cut(self, inputs: str, sizes: list[int], name: str) -> list[str]:
+        outputs = [f"{name}.part{number}" for number in range(len(sizes))]
+        lengths = self._put(f"{name}.sizes", np.array(sizes, np.int64))
+        self._nodes.append(helper.make_node("Split", [inputs, lengths], outputs, name=f"{name}.cut", axis=-1))
+        return outputs
+
+    def _reshape(self, inputs: str, shape: list[int], name: str) -> str:
+        return self._add("Reshape", [inputs, self._put(f"{name}.shape", np.array(shape, np.int64))], name)
+
+    def _put(self, name: str, values: Array) -> str:
+        self._initializers.append(numpy_helper.from_array(np.asarray(values), name))
+        return name
+
+    def _take(self, name: str, shape: list[int]) -> str:
+        self._inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+        return name
+
+    def _give(self, name: str, shape: list[int], op: str, inputs: list[str], **attributes: Any) -> str:
+        self._outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+        return self._add(op, inputs, name, **attributes)
+
+    def _add(self, op: str, inputs: list[str], output: str, **attributes: Any) -> str:
+        self._nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
+        return output
