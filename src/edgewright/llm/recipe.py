@@ -41,6 +41,8 @@ class Recipe:
     name: str = FAST
     block: int = 32
     is_symmetric: bool = True
+    # Whether scales are above 0, as QNN wants them.
+    is_positive: bool = False
     # Patterns of tensor names and the precision they keep, the first that fits counts.
     keep: Mapping[str, str] = field(default_factory=dict)
     # Whether some matrices get more bits, as llama.cpp mixes Q4_K_M.
@@ -74,7 +76,7 @@ class Recipe:
         if precision in OWN_GRIDS:
             return OWN_GRIDS[precision]
         bits = BITS[precision]
-        return None if bits is None else Grid(bits, self.block, self.is_symmetric or bits == 8)
+        return None if bits is None else Grid(bits, self.block, self.is_symmetric or bits == 8, is_positive=self.is_positive)
 
     def find_precision(self, tensor: str) -> str:
         """The precision of a matrix."""

@@ -6,7 +6,6 @@ The names of inputs and outputs are those that Qualcomm's own exports of languag
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 
 from edgewright.core.numbers import Array
 from edgewright.llm.load.spec import ModelSpec
+from edgewright.llm.npu.matrices import HEAD_MATRIX, name_matrix
 
 OPSET = 23  # the first with RMSNormalization
 TOKENS, MASK = "input_ids", "attention_mask"
@@ -71,23 +71,23 @@ class DecoderPart:
 
     def add_layer(self, number: int, weights: Weights, state: str) -> str:
         """One layer; its keys and values become inputs and outputs."""
-        spec, name = self._spec, f"layer{number}"
-        normal = self._normalize(state, weights["input_layernorm.weight"], f"{name}.attention_norm")
+        name = f"layer{number}"
+        normal = self._normalize(state, weights["input_layernorm"], f"{name}.attention_norm")
         mixed = self._attend(number, weights, normal)
-        attended = self._multiply(mixed, weights, "self_attn.o_proj", f"{name}.attended")
+        attended = self._multiply(number, mixed, weights, "o_proj")
         state = self._add("Add", [state, attended], f"{name}.after_attention")
-        normal = self._normalize(state, weights["post_attention_layernorm.weight"], f"{name}.feed_norm")
-        gates, ups = self._list_products(weights, normal, name, ("gate", "up"), (spec.intermediate,) * 2)
+        normal = self._normalize(state, weights["post_attention_layernorm"], f"{name}.feed_norm")
+        gates, ups = (self._multiply(number, normal, weights, matrix) for matrix in ("gate_proj", "up_proj"))
         share = self._add("Sigmoid", [gates], f"{name}.gate_share")
         gate = self._add("Mul", [gates, share], f"{name}.gate")
         inner = self._add("Mul", [gate, ups], f"{name}.inner")
-        fed = self._multiply(inner, weights, "mlp.down_proj", f"{name}.fed")
+        fed = self._multiply(number, inner, weights, "down_proj")
         return self._add("Add", [state, fed], f"{name}.state")
 
     def end_with_logits(self, state: str, gain: Array, head: Array) -> None:
         """The final norm and the head, for every token."""
         normal = self._normalize(state, gain, "final_norm")
-        matrix = self._put("lm_head", np.ascontiguousarray(head.T))
+        matrix = self._put(HEAD_MATRIX, np.ascontiguousarray(head.T))
         self._give(LOGITS, [1, self._shape.tokens, len(head)], "MatMul", [normal, matrix])
 
     def end_with_state(self, state: str) -> None:
@@ -102,17 +102,17 @@ class DecoderPart:
 
     def _attend(self, number: int, weights: Weights, normal: str) -> str:
         spec, tokens, name = self._spec, self._shape.tokens, f"layer{number}"
-        rows = (spec.query_rows, spec.key_rows, spec.key_rows)
-        parts = self._list_products(weights, normal, name, ("q", "k", "v"), rows)
         queries, keys, values = (
-            self._split_heads(part, heads, f"{name}.{kind}")
-            for part, heads, kind in zip(
-                parts, (spec.heads, spec.kv_heads, spec.kv_heads), ("queries", "keys", "values"), strict=True
+            self._split_heads(self._multiply(number, normal, weights, matrix), heads, f"{name}.{kind}")
+            for matrix, heads, kind in (
+                ("q_proj", spec.heads, "queries"),
+                ("k_proj", spec.kv_heads, "keys"),
+                ("v_proj", spec.kv_heads, "values"),
             )
         )
         if spec.has_qk_norm:
-            queries = self._normalize(queries, weights["self_attn.q_norm.weight"], f"{name}.query_norm")
-            keys = self._normalize(keys, weights["self_attn.k_norm.weight"], f"{name}.key_norm")
+            queries = self._normalize(queries, weights["q_norm"], f"{name}.query_norm")
+            keys = self._normalize(keys, weights["k_norm"], f"{name}.key_norm")
         queries, keys = (self._turn(part, f"{part}.turned") for part in (queries, keys))
         keys, values = self._join_past(number, keys, values)
         return self._mix(name, queries, keys, values, tokens)
@@ -128,7 +128,9 @@ class DecoderPart:
         apart = self._reshape(scores, [spec.kv_heads, groups, tokens, context], f"{name}.scores_apart")
         masked = self._add("Add", [apart, MASK], f"{name}.masked")
         shares = self._add("Softmax", [masked], f"{name}.shares", axis=-1)
-        together = self._reshape(shares, [spec.kv_heads, 1, groups * tokens, context], f"{name}.shares_together")
+        together = self._reshape(
+            shares, [spec.kv_heads, 1, groups * tokens, context], f"{name}.shares_together"
+        )
         mixed = self._add("MatMul", [together, values], f"{name}.mixed")
         heads = self._reshape(mixed, [1, spec.heads, tokens, spec.head_dim], f"{name}.mixed_heads")
         across = self._add("Transpose", [heads], f"{name}.mixed_across", perm=[0, 2, 1, 3])
@@ -155,8 +157,14 @@ class DecoderPart:
         half, dim = self._spec.rope.dims // 2, self._spec.head_dim
         sizes = [half, half, dim - 2 * half] if dim > 2 * half else [half, half]
         first, second, *rest = self._cut(heads, sizes, name)
-        plus = (self._add("Mul", [first, COSINES], f"{name}.a"), self._add("Mul", [second, SINES], f"{name}.b"))
-        minus = (self._add("Mul", [second, COSINES], f"{name}.c"), self._add("Mul", [first, SINES], f"{name}.d"))
+        plus = (
+            self._add("Mul", [first, COSINES], f"{name}.a"),
+            self._add("Mul", [second, SINES], f"{name}.b"),
+        )
+        minus = (
+            self._add("Mul", [second, COSINES], f"{name}.c"),
+            self._add("Mul", [first, SINES], f"{name}.d"),
+        )
         turned = [self._add("Sub", [*plus], f"{name}.e"), self._add("Add", [*minus], f"{name}.f")]
         return self._add("Concat", [*turned, *rest], name, axis=-1)
 
@@ -164,23 +172,9 @@ class DecoderPart:
         apart = self._reshape(rows, [1, self._shape.tokens, heads, self._spec.head_dim], f"{name}.apart")
         return self._add("Transpose", [apart], name, perm=[0, 2, 1, 3])
 
-    def _list_products(
-        self, weights: Weights, inputs: str, prefix: str, kinds: tuple[str, ...], rows: tuple[int, ...]
-    ) -> list[str]:
-        """One product for each kind; a matrix that holds several is cut, so that each has its own range."""
-        block = "self_attn" if kinds[0] == "q" else "mlp"
-        whole = f"{block}.{'qkv' if kinds[0] == 'q' else 'gate_up'}_proj.weight"
-        if whole in weights:
-            borders = np.cumsum([0, *rows])
-            cut = {
-                f"{block}.{kind}_proj.weight": weights[whole][start:stop]
-                for kind, (start, stop) in zip(kinds, pairwise(borders), strict=True)
-            }
-            weights = {**weights, **cut}
-        return [self._multiply(inputs, weights, f"{block}.{kind}_proj", f"{prefix}.{kind}_proj") for kind in kinds]
-
-    def _multiply(self, inputs: str, weights: Weights, matrix: str, name: str) -> str:
-        rows = self._put(f"{name}.weight", np.ascontiguousarray(weights[f"{matrix}.weight"].T))
+    def _multiply(self, number: int, inputs: str, weights: Weights, matrix: str) -> str:
+        name = f"layer{number}.{matrix}"
+        rows = self._put(name_matrix(number, matrix), np.ascontiguousarray(weights[matrix].T))
         bias = weights.get(f"{matrix}.bias")
         if bias is None:
             return self._add("MatMul", [inputs, rows], name)

@@ -207,6 +207,8 @@ def _list_scales(blocks: Array, grid: Grid, shifts: Array) -> Iterator[Scales]:
         return
     # The code that is farthest from 0 takes the value that is, whatever its sign.
     farthest = library.where(high > -low, high, low)
+    if grid.is_positive:
+        farthest = -library.abs(farthest)
     for shift in shifts.tolist():
         yield Scales(round_to_half(farthest / (grid.lowest - shift)))
 
