@@ -1,10 +1,16 @@
-"""The options of `edgewright llm quantize`."""
+"""The options of the commands for language models."""
 
 from dataclasses import dataclass
 
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.config.values import make_number_parser, make_range_parser
+
+BACKENDS = ("htp-sim", "htp-native", "cpu")
+BACKEND_HELP = (
+    "where a folder of `edgewright llm build` runs: htp-sim, the simulation, where nothing is said; "
+    "htp-native, the emulator; cpu"
+)
 
 
 def _parse_kept(text: str) -> tuple[str, str]:
@@ -141,6 +147,7 @@ class LanguageModelText(OptionGroup):
     windows: int | None = opt(
         type=make_number_parser(1), metavar="N", help="pieces at most; the whole text otherwise"
     )
+    backend: str | None = opt(choices=BACKENDS, help=BACKEND_HELP)
 
 
 @dataclass(frozen=True)
@@ -160,6 +167,7 @@ class GenerationOptions(OptionGroup):
         help="0 takes the likeliest token",
     )
     seed: int = opt(type=make_number_parser(0), metavar="N", default=0, help="the same seed, the same text")
+    backend: str | None = opt(choices=BACKENDS, help=BACKEND_HELP)
 
 
 @dataclass(frozen=True)
@@ -169,3 +177,50 @@ class Prompt(OptionGroup):
     title = "Prompt"
 
     prompt: str = opt(metavar="TEXT", help="the beginning of the text")
+
+
+@dataclass(frozen=True)
+class LanguageBuildOptions(OptionGroup):
+    """How a model is built for the NPU."""
+
+    title = "Build"
+
+    target: str = opt(metavar="CHIP", help="SM8650, 'Snapdragon X Elite', 'Galaxy S24' ...")
+    calib: str = opt(
+        metavar="TEXT",
+        help="a text that shows ranges of activations and calibrates 4 bits, or a .npy file of its tokens",
+    )
+    output_path: str = opt(also="-o", metavar="FOLDER", help="the folder to write")
+    context: int = opt(
+        type=make_number_parser(3),
+        metavar="N",
+        default=4096,
+        help="tokens that the graphs look back on, new ones included",
+    )
+    prefill: int = opt(
+        type=make_number_parser(2), metavar="N", default=128, help="tokens of a prompt that are read at once"
+    )
+    precision: str = opt(
+        choices=("w4a16", "w8a16"), default="w4a16", help="bits of weights and of activations; the head has 8"
+    )
+    recipe: str = opt(
+        choices=("lpbq", "per-channel"),
+        default="lpbq",
+        help="how weights of 4 bits share scales: blocks of 64 have whole multiples of a channel's, or all "
+        "of a channel have one",
+    )
+    text: str | None = opt(
+        metavar="TEXT", help="a text that judges, or a .npy file of tokens; never the one that calibrates"
+    )
+    max_increase: float = opt(
+        type=make_range_parser("a number of percent, 0 or more", 0.0),
+        metavar="PERCENT",
+        default=2.0,
+        help="of perplexity on --text; exit code 5 where it is more, or not proven to be less",
+    )
+    native_windows: int = opt(
+        type=make_number_parser(0),
+        metavar="N",
+        default=8,
+        help="pieces of --text that are run on the emulator, too, where it is installed; 0: none",
+    )

@@ -66,6 +66,7 @@ def evaluate_file(
     against: Path | str | None = None,
     window: int | None = None,
     windows: int | None = None,
+    backend: str = "",
 ) -> TextScore:
     """The perplexity of a text by a file of any format, each window from an empty context.
 
@@ -75,10 +76,11 @@ def evaluate_file(
         against: the checkpoint that it was made from, to compare with.
         window: tokens of a window; 256 where nothing is said, or what the checkpoint has room for.
         windows: how many at most; None: the whole text.
+        backend: where a model that was built for the NPU runs; the simulation where nothing is said.
     """
     checkpoint = None if against is None else Checkpoint(against)
     window = _choose_window(window, checkpoint)
-    with RuntimeSession(path, window) as session:
+    with RuntimeSession(path, window, backend) as session:
         source = Path(path) if checkpoint is None else checkpoint.folder
         tokens = read_tokens(source, Path(text), session)
         pieces = cut_windows(tokens, window, windows)

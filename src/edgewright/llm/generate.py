@@ -33,13 +33,20 @@ class TextGenerator:
         context: tokens of prompt and answer together.
         temperature: 0 takes the likeliest token; more makes unlikely ones likelier.
         seed: the same seed gives the same text.
+        backend: where a model that was built for the NPU runs; the simulation where nothing is said.
     """
 
     def __init__(
-        self, path: Path | str, *, context: int = 2048, temperature: float = 0.0, seed: int = 0
+        self,
+        path: Path | str,
+        *,
+        context: int = 2048,
+        temperature: float = 0.0,
+        seed: int = 0,
+        backend: str = "",
     ) -> None:
         self._folder, self._context, self._temperature = Path(path), context, temperature
-        self._session = RuntimeSession(path, context)
+        self._session = RuntimeSession(path, context, backend)
         self._context = min(context, self._find_room() or context)
         self._rng = np.random.default_rng(seed)
         self._tokenizer = open_tokenizer(self._folder) if (self._folder / TOKENIZER).is_file() else None

@@ -103,10 +103,14 @@ def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own
 
 def check_increase(made: LanguageModelFile, limit: float | None) -> None:
     """Refuses a file that predicts the text worse than the limit allows, or may do so."""
-    score = made.score
+    most = LIMITS[made.precision] if limit is None else limit
+    check_score(made.score, made.path, most)
+
+
+def check_score(score: TextScore | None, path: str, most: float) -> None:
+    """Refuses a score that is over a limit in percent, or may be."""
     if score is None or score.increase is None or score.increase_high is None:
         return
-    most = LIMITS[made.precision] if limit is None else limit
     if score.increase_high <= most:
         return
     reached = (
@@ -115,12 +119,12 @@ def check_increase(made: LanguageModelFile, limit: float | None) -> None:
     if score.increase > most:
         raise AccuracyGate(
             f"{reached}, the limit is {most:g} %",
-            Where(file=made.path),
+            Where(file=path),
             do="give a text that calibrates (--calib), keep some matrices wider (--keep), or take int8",
         )
     raise AccuracyGate(
         f"{reached}: whether that is within {most:g} % is not proven",
-        Where(file=made.path),
+        Where(file=path),
         do="give a longer --text",
     )
 

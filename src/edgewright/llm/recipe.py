@@ -76,7 +76,9 @@ class Recipe:
         if precision in OWN_GRIDS:
             return OWN_GRIDS[precision]
         bits = BITS[precision]
-        return None if bits is None else Grid(bits, self.block, self.is_symmetric or bits == 8, is_positive=self.is_positive)
+        if bits is None:
+            return None
+        return Grid(bits, self.block, self.is_symmetric or bits == 8, is_positive=self.is_positive)
 
     def find_precision(self, tensor: str) -> str:
         """The precision of a matrix."""

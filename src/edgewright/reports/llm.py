@@ -14,6 +14,7 @@ RUNTIMES = {
     "openvino": "OpenVINO",
     "mlx": "MLX",
     "safetensors": "the float arithmetic of this package",
+    "qnn": "a backend of this package",
 }
 
 

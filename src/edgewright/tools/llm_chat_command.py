@@ -14,7 +14,11 @@ def run(model: LanguageModelPath, options: GenerationOptions, _messages: Message
     from edgewright.llm.generate import TextGenerator
 
     generator = TextGenerator(
-        model.path, context=options.context, temperature=options.temperature, seed=options.seed
+        model.path,
+        context=options.context,
+        temperature=options.temperature,
+        seed=options.seed,
+        backend=options.backend or "",
     )
     talk: list[dict[str, str]] = []
     with closing(generator):

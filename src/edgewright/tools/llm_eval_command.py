@@ -14,7 +14,12 @@ def run(model: LanguageModelPath, text: LanguageModelText, report: Report, _mess
     from edgewright.reports.llm import make_score_page
 
     score = evaluate_file(
-        model.path, text.text, against=text.against, window=text.window, windows=text.windows
+        model.path,
+        text.text,
+        against=text.against,
+        window=text.window,
+        windows=text.windows,
+        backend=text.backend or "",
     )
     tell(report, score, make_score_page)
 

@@ -14,7 +14,11 @@ def run(model: LanguageModelPath, prompt: Prompt, options: GenerationOptions, _m
     from edgewright.llm.generate import TextGenerator
 
     generator = TextGenerator(
-        model.path, context=options.context, temperature=options.temperature, seed=options.seed
+        model.path,
+        context=options.context,
+        temperature=options.temperature,
+        seed=options.seed,
+        backend=options.backend or "",
     )
     with closing(generator):
         for piece in generator.continue_text(prompt.prompt, options.tokens):

@@ -64,6 +64,9 @@ COMMANDS: dict[str, Command] = {
         "edgewright.tools.llm_quantize_command",
         "quantize a language model for llama.cpp, ONNX Runtime, OpenVINO or MLX",
     ),
+    "llm build": Command(
+        "edgewright.tools.llm_build_command", "build a language model for the NPU of a chip"
+    ),
     "llm eval": Command(
         "edgewright.tools.llm_eval_command", "measure how well a language model predicts a text"
     ),

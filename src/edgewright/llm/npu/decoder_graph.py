@@ -5,7 +5,6 @@ The names of inputs and outputs are those that Qualcomm's own exports of languag
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 
 from edgewright.core.numbers import Array
 from edgewright.llm.load.spec import ModelSpec
+from edgewright.llm.npu.manifest import GraphShape
 from edgewright.llm.npu.matrices import HEAD_MATRIX, name_matrix
 
 OPSET = 23  # the first with RMSNormalization
@@ -22,19 +22,6 @@ STATE, LOGITS = "hidden_states", "logits"
 PAST, PRESENT = "past_{kind}_{layer}_in", "past_{kind}_{layer}_out"
 KINDS = ("key", "value")
 Weights = Mapping[str, Array]
-
-
-@dataclass(frozen=True)
-class GraphShape:
-    """How many tokens a run takes, and how many it looks back on with them."""
-
-    tokens: int
-    context: int
-
-    @property
-    def past(self) -> int:
-        """Places of the keys and values of earlier tokens."""
-        return self.context - self.tokens
 
 
 class DecoderPart:
@@ -157,15 +144,15 @@ class DecoderPart:
         half, dim = self._spec.rope.dims // 2, self._spec.head_dim
         sizes = [half, half, dim - 2 * half] if dim > 2 * half else [half, half]
         first, second, *rest = self._cut(heads, sizes, name)
-        plus = (
-            self._add("Mul", [first, COSINES], f"{name}.a"),
-            self._add("Mul", [second, SINES], f"{name}.b"),
-        )
-        minus = (
-            self._add("Mul", [second, COSINES], f"{name}.c"),
-            self._add("Mul", [first, SINES], f"{name}.d"),
-        )
-        turned = [self._add("Sub", [*plus], f"{name}.e"), self._add("Add", [*minus], f"{name}.f")]
+        pairs = ((first, COSINES), (second, SINES), (second, COSINES), (first, SINES))
+        products = [
+            self._add("Mul", [values, table], f"{name}.product{number}")
+            for number, (values, table) in enumerate(pairs)
+        ]
+        turned = [
+            self._add("Sub", products[:2], f"{name}.first"),
+            self._add("Add", products[2:], f"{name}.second"),
+        ]
         return self._add("Concat", [*turned, *rest], name, axis=-1)
 
     def _split_heads(self, rows: str, heads: int, name: str) -> str:

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from edgewright.core.errors import UsageError
 from edgewright.core.numbers import Array
 from edgewright.llm.load.spec import ModelSpec
-from edgewright.llm.npu.decoder_graph import COSINES, KINDS, MASK, PAST, PRESENT, SINES, TOKENS, GraphShape
+from edgewright.llm.npu.decoder_graph import COSINES, KINDS, MASK, PAST, PRESENT, SINES, TOKENS
+from edgewright.llm.npu.manifest import GraphShape
 from edgewright.llm.rotary import make_rotary_tables
 
 # Far below every score, and near enough that 16 bits still tell scores apart.
@@ -32,6 +34,11 @@ class TextState:
     def feed(self, tokens: Array, shape: GraphShape) -> dict[str, Array]:
         """The inputs of a run; fewer tokens than it takes are preceded by ones that nothing looks at."""
         count, past = len(tokens), shape.past
+        if self.length + count > self._context:
+            raise UsageError(
+                f"the text has {self.length + count} tokens, the graphs look back on {self._context}",
+                do="build with a longer --context, or shorten the text",
+            )
         padded = np.zeros((1, shape.tokens), np.int32)
         padded[0, shape.tokens - count :] = tokens
         inputs = {TOKENS: padded, MASK: self._make_mask(count, shape)}
@@ -56,13 +63,15 @@ class TextState:
 
     def _make_mask(self, count: int, shape: GraphShape) -> Array:
         """0 where a token looks at another, far below it elsewhere."""
-        rows = np.arange(shape.tokens)[:, None] + shape.past
-        columns = np.arange(shape.context)[None, :]
-        first = shape.context - min(self.length + count, shape.context)
-        back = rows - columns
-        is_seen = (back >= 0) & (columns >= first)
+        places = np.full(shape.context, -1)
+        known = min(self.length, shape.past)
+        places[shape.past - known : shape.past] = np.arange(self.length - known, self.length)
+        places[shape.context - count :] = np.arange(self.length, self.length + count)
+        own = places[shape.past :, None]
+        back = own - places[None]
+        is_seen = (places[None] >= 0) & (back >= 0) & (own >= 0)
         if self._spec.window:
             is_seen &= back < self._spec.window
-        # What stands before the text looks at itself alone, so that its softmax has a sum.
-        is_seen |= (back == 0) & (columns < first)
+        # What stands where no token is looks at itself alone, so that its softmax has a sum.
+        is_seen[np.arange(shape.tokens), np.arange(shape.past, shape.context)] = True
         return np.where(is_seen, np.float32(0), np.float32(HIDDEN))[None, None]

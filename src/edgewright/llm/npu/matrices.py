@@ -1,4 +1,4 @@
-"""The matrices of a graph: which rows of a checkpoint's tensors each is, and how its codes are told to QNN."""
+"""The matrices of a graph: which rows of a checkpoint's tensors they are, their codes in QNN's terms."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

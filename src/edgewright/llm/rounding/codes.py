@@ -33,7 +33,7 @@ class Grid:
     block: int = 32
     is_symmetric: bool = True
     nesting: Nesting | None = None
-    # Whether scales of symmetric codes are above 0, as QNN wants them; the farthest value may else be the lowest code.
+    # Whether scales are above 0, as QNN wants them; else the value that is farthest has the lowest code.
     is_positive: bool = False
 
     @property

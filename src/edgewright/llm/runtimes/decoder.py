@@ -4,15 +4,27 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from edgewright.core.errors import BadInput, Where
+from edgewright.core.errors import BadInput, UsageError, Where
 from edgewright.core.numbers import Array
+from edgewright.llm.npu.manifest import FILE as NPU_FILE
 
 GGUF, ONNX, OPENVINO, MLX, FLOAT = "gguf", "onnx", "openvino", "mlx", "safetensors"
+# Built for the NPU.
+QNN = "qnn"
 # What is needed to run each.
-PACKAGES = {GGUF: "llama_cpp", ONNX: "onnxruntime", OPENVINO: "openvino", MLX: "mlx_lm", FLOAT: "numpy"}
+PACKAGES = {
+    GGUF: "llama_cpp",
+    ONNX: "onnxruntime",
+    OPENVINO: "openvino",
+    MLX: "mlx_lm",
+    FLOAT: "numpy",
+    QNN: "numpy",
+}
 # Who ships it.
 DISTRIBUTIONS = {GGUF: "llama-cpp-python", ONNX: "onnxruntime", OPENVINO: "openvino", MLX: "mlx-lm"}
 MAGIC = b"GGUF"
+# What the simulation of the NPU is called, where nothing is said.
+SIMULATION = "htp-sim"
 # How weights tell that they are for MLX, whatever their precision.
 MLX_FORMAT = b'"__metadata__":{"format":"mlx"}'
 
@@ -57,6 +69,8 @@ def find_kind(path: Path) -> str:
         return ONNX
     elif (path / "openvino_model.xml").is_file():
         return OPENVINO
+    elif (path / NPU_FILE).is_file():
+        return QNN
     elif (path / "config.json").is_file():
         is_mlx = b'"quantization"' in _read_beginning(path / "config.json")
         return MLX if is_mlx or MLX_FORMAT in _read_beginning(path / "model.safetensors") else FLOAT
@@ -85,14 +99,21 @@ def describe_runtime(kind: str) -> str:
         return name
 
 
-def open_decoder(kind: str, path: Path, context: int) -> Decoder:
+def open_decoder(kind: str, path: Path, context: int, backend: str = "") -> Decoder:
     """A model in its runtime.
 
     Args:
         kind: one of the formats.
         path: the file or folder.
         context: tokens that it must be able to remember.
+        backend: where a model that was built for the NPU runs; the simulation where nothing is said.
     """
+    if kind == QNN:
+        from edgewright.llm.runtimes.npu_decoder import NpuDecoder
+
+        return NpuDecoder(path, backend or SIMULATION)
+    if backend:
+        raise UsageError(f"a backend is for what `edgewright llm build` writes; this is {kind}")
     if kind == GGUF:
         from edgewright.llm.runtimes.gguf_decoder import GgufDecoder
 

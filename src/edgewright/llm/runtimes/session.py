@@ -20,9 +20,10 @@ class RuntimeSession:
     Args:
         path: a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX or a checkpoint.
         context: tokens that are remembered.
+        backend: where a model that was built for the NPU runs; the simulation where nothing is said.
     """
 
-    def __init__(self, path: Path | str, context: int) -> None:
+    def __init__(self, path: Path | str, context: int, backend: str = "") -> None:
         self.path = Path(path)
         self.kind = find_kind(self.path)
         self._child = WorkerProcess(
@@ -33,7 +34,8 @@ class RuntimeSession:
             Where(file=str(path)),
         )
         try:
-            self._call("open", kind=self.kind, path=str(self.path.resolve()), context=context)
+            place = str(self.path.resolve())
+            self._call("open", kind=self.kind, path=place, context=context, backend=backend)
         except BaseException:
             self._child.stop()
             raise

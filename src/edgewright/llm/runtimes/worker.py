@@ -21,9 +21,9 @@ class Host:
     def __init__(self) -> None:
         self._decoder: Decoder | None = None
 
-    def open(self, kind: str, path: str, context: int) -> None:
+    def open(self, kind: str, path: str, context: int, backend: str) -> None:
         """Loads a model."""
-        self._decoder = open_decoder(kind, Path(path), context)
+        self._decoder = open_decoder(kind, Path(path), context, backend)
 
     def measure(self, tokens: Array, targets: Array, reference: Array | None) -> Any:
         """Of one text: how unlikely each target is, the likeliest tokens, and how far from a reference."""
