@@ -8,6 +8,7 @@ from edgewright.estimate.language import LanguageEstimate, estimate_language_mod
 from edgewright.llm.evaluate_file import TextScore, evaluate_file
 from edgewright.llm.generate import TextGenerator
 from edgewright.llm.load.config import read_model_spec
+from edgewright.llm.npu.build_model import LanguageModelBuild, build_language_model, check_build
 from edgewright.llm.quantize_model import (
     LanguageModelFile,
     check_increase,
@@ -93,6 +94,7 @@ def evaluate(
     against: Path | str | None = None,
     window: int | None = None,
     windows: int | None = None,
+    backend: str = "",
 ) -> TextScore:
     """The perplexity of a text by a file of any format, in its own runtime.
 
@@ -102,11 +104,60 @@ def evaluate(
         against: the checkpoint that it was made from, to compare with.
         window: tokens of a piece, each from an empty context.
         windows: pieces at most.
+        backend: where a model that was built for the NPU runs: htp-sim, htp-native or cpu.
     """
-    return evaluate_file(path, text, against=against, window=window, windows=windows)
+    return evaluate_file(path, text, against=against, window=window, windows=windows, backend=backend)
 
 
-def generate(
+def build(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
+    checkpoint: Path | str,
+    output: Path | str,
+    *,
+    target: str,
+    calib: Path | str,
+    precision: str = "w4a16",
+    recipe: str = "lpbq",
+    prefill: int = 128,
+    context: int = 4096,
+    text: Path | str | None = None,
+    max_increase: float = 2.0,
+    native_windows: int = 8,
+    share_weights: bool = False,
+) -> LanguageModelBuild:
+    """Builds a language model for the NPU: graphs that read prompts and write tokens, compiled for a chip.
+
+    Args:
+        checkpoint: a folder with config.json, .safetensors and the tokenizer's files, or a GGUF file.
+        output: the folder to write.
+        target: the chip, such as SM8650.
+        calib: a text that shows ranges of activations and calibrates 4 bits, or a .npy file of its tokens.
+        precision: w4a16 or w8a16.
+        recipe: how weights of 4 bits share scales: lpbq or per-channel.
+        prefill: tokens of a prompt that are read at once.
+        context: tokens that the graphs look back on, new ones included.
+        text: what judges; None: nothing is run.
+        max_increase: of perplexity in percent; more is an error.
+        native_windows: pieces of the text that are run on the emulator, too.
+        share_weights: one copy of the weights for both graphs, and no files for ONNX Runtime.
+    """
+    built = build_language_model(
+        checkpoint,
+        output,
+        target=target,
+        calibration=calib,
+        precision=precision,
+        recipe=recipe,
+        prefill=prefill,
+        context=context,
+        text=text,
+        native_windows=native_windows,
+        share_weights=share_weights,
+    )
+    check_build(built, max_increase)
+    return built
+
+
+def generate(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
     path: Path | str,
     prompt: str,
     *,
@@ -114,6 +165,7 @@ def generate(
     context: int = 2048,
     temperature: float = 0.0,
     seed: int = 0,
+    backend: str = "",
 ) -> Iterator[str]:
     """What a language model writes after a prompt, piece by piece.
 
@@ -124,8 +176,9 @@ def generate(
         context: tokens of prompt and answer together.
         temperature: 0 takes the likeliest token.
         seed: the same seed gives the same text.
+        backend: where a model that was built for the NPU runs: htp-sim, htp-native or cpu.
     """
-    generator = TextGenerator(path, context=context, temperature=temperature, seed=seed)
+    generator = TextGenerator(path, context=context, temperature=temperature, seed=seed, backend=backend)
     with closing(generator):
         yield from generator.continue_text(prompt, tokens)
 

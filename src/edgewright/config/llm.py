@@ -224,3 +224,7 @@ class LanguageBuildOptions(OptionGroup):
         default=8,
         help="pieces of --text that are run on the emulator, too, where it is installed; 0: none",
     )
+    share_weights: bool = opt(
+        help="one copy of the weights for both graphs: half the size, but no ONNX files for ONNX Runtime, "
+        "whose provider crashes on such a context"
+    )

@@ -79,8 +79,8 @@ def evaluate_file(
         backend: where a model that was built for the NPU runs; the simulation where nothing is said.
     """
     checkpoint = None if against is None else Checkpoint(against)
-    window = _choose_window(window, checkpoint)
-    with RuntimeSession(path, window, backend) as session:
+    with RuntimeSession(path, _choose_window(window, checkpoint), backend) as session:
+        window = min(_choose_window(window, checkpoint), session.get_room() or WINDOW)
         source = Path(path) if checkpoint is None else checkpoint.folder
         tokens = read_tokens(source, Path(text), session)
         pieces = cut_windows(tokens, window, windows)

@@ -26,6 +26,7 @@ def run(
         context=options.context,
         text=options.text,
         native_windows=options.native_windows,
+        share_weights=options.share_weights,
     )
     tell(report, built, make_page)
     check_build(built, options.max_increase)

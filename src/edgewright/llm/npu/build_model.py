@@ -3,15 +3,17 @@
 import json
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from edgewright.config.backend_config import BackendConfig
+from edgewright.config.context import EpContext
 from edgewright.core.errors import AccuracyGate, UnsupportedFeature, UsageError, Where
-from edgewright.core.files import write_folder
+from edgewright.core.files import Chunks, write_folder, write_whole
 from edgewright.core.numbers import Array
+from edgewright.ir.contract import dtype_word
 from edgewright.llm.calibration import read_calibration_texts
 from edgewright.llm.evaluate_file import TextScore, evaluate_file
 from edgewright.llm.load.checkpoint import EMBEDDING, Checkpoint
@@ -31,6 +33,7 @@ from edgewright.llm.rounding.codes import Codes, join_codes
 from edgewright.llm.writers.companions import list_companions
 from edgewright.model.model import Model
 from edgewright.run.context.compile import CompileOrder, compile_graphs, find_provider
+from edgewright.run.context.ep_context import export_ep_context
 from edgewright.targets.soc import find_htp_soc
 
 # Weights in 4 bits: whole rows share a scale, or blocks of 64 a multiple of it.
@@ -41,6 +44,7 @@ MOST_TEXTS = 32
 # Weights that a context may hold (the library maps no more); larger models must be cut into several.
 MOST_BYTES = 2 << 30
 NATIVE = "htp-native"
+PIECE = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,7 @@ def build_language_model(  # noqa: PLR0913 - every one is a choice of its own, a
     context: int = 4096,
     text: Path | str | None = None,
     native_windows: int = 0,
+    share_weights: bool = False,
 ) -> LanguageModelBuild:
     """Writes a folder that a phone's runtime, ours and ONNX Runtime's QNN provider read.
 
@@ -89,15 +94,17 @@ def build_language_model(  # noqa: PLR0913 - every one is a choice of its own, a
         context: tokens that the graphs look back on, new ones included.
         text: what judges, on the simulation; None: nothing is run.
         native_windows: pieces of that text that are run on the emulator, too.
+        share_weights: whether the context holds one copy of the weights for both graphs; ONNX Runtime's
+            provider crashes on such a context, so the ONNX files around it are left out.
     """
     start, checkpoint, place = time.monotonic(), Checkpoint(folder), Path(output)
     chip = find_htp_soc(target)
     manifest = Manifest(chip.name, precision, prefill, _check_context(checkpoint, prefill, context))
     texts = read_calibration_texts(checkpoint, Path(calibration))
-    tensors = _quantize_weights(checkpoint, _choose_recipe(checkpoint, precision, recipe), texts)
+    tensors = quantize_weights(checkpoint, precision, recipe, texts)
     graphs = _make_graphs(checkpoint, manifest, tensors, texts)
     provider = find_provider("htp")
-    order = CompileOrder(provider, chip, BackendConfig(is_weight_sharing=True))
+    order = CompileOrder(provider, chip, BackendConfig(is_weight_sharing=share_weights))
     _write(checkpoint, place, manifest, graphs, order)
     score = None if text is None else evaluate_file(place, text, against=checkpoint.source)
     native = None
@@ -163,9 +170,12 @@ def _choose_recipe(checkpoint: Checkpoint, precision: str, name: str) -> Recipe:
     return Recipe(width, effort, 0, is_positive=True, keep=keep)
 
 
-def _quantize_weights(checkpoint: Checkpoint, recipe: Recipe, texts: Sequence[Array]) -> dict[str, Tensor]:
+def quantize_weights(
+    checkpoint: Checkpoint, precision: str, recipe: str, texts: Sequence[Array]
+) -> dict[str, Tensor]:
+    """All tensors of a model, matrices as codes."""
     tensors: dict[str, Tensor] = {}
-    for tensor in quantize_checkpoint(checkpoint, recipe, texts):
+    for tensor in quantize_checkpoint(checkpoint, _choose_recipe(checkpoint, precision, recipe), texts):
         parts = [part for part in tensor.pieces if isinstance(part, Codes)]
         tensors[tensor.name] = join_codes(parts) if parts else checkpoint.read(tensor.name)
     return tensors
@@ -188,19 +198,31 @@ def _make_graphs(
 def _write(
     checkpoint: Checkpoint, place: Path, manifest: Manifest, graphs: Mapping[str, Model], order: CompileOrder
 ) -> None:
+    """Everything is made in a folder apart, and appears at once."""
     with tempfile.TemporaryDirectory() as name:
-        files: dict[str, Any] = {}
+        made = Path(name)
         for graph, model in graphs.items():
-            stored = Path(name) / f"{graph}.dlc"
-            model.save(stored)
-            files[stored.name] = [stored.read_bytes()]
+            model.save(made / f"{graph}.dlc")
+        binary = made / f"{order.target.name}.bin"
         fixed = [model.fixed_graph() for model in graphs.values()]
-        files[f"{order.target.name}.bin"] = compile_graphs(fixed, order).chunks()
-        encodings = graphs[PREFILL].encodings()
-        files["encodings.json"] = [(json.dumps(encodings, indent=1) + "\n").encode()]
+        write_whole(binary, compile_graphs(fixed, order).chunks())
+        if order.provider == NATIVE and not order.config.is_weight_sharing:
+            for graph in graphs:
+                wrapper = EpContext(str(binary), str(made / f"{graph}.onnx"), graph)
+                export_ep_context(wrapper)
+        files: dict[str, Chunks] = {file.name: _iterate_file(file) for file in sorted(made.iterdir())}
+        encodings = json.dumps(graphs[PREFILL].encodings(), indent=1)
+        files["encodings.json"] = [f"{encodings}\n".encode()]
         files[FILE] = [manifest.write({graph: _describe(model) for graph, model in graphs.items()})]
         files[CONFIG] = [(checkpoint.folder / CONFIG).read_bytes()]
         write_folder(place, files | list_companions(checkpoint.folder))
+
+
+def _iterate_file(file: Path) -> Iterator[bytes]:
+    """A file piece by piece: binaries are as large as the model."""
+    with file.open("rb") as opened:
+        while piece := opened.read(PIECE):
+            yield piece
 
 
 def _describe(model: Model) -> dict[str, Any]:
@@ -213,7 +235,7 @@ def _describe(model: Model) -> dict[str, Any]:
 
 
 def _describe_tensor(name: str, tensor: Any) -> dict[str, Any]:
-    entry = {"name": name, "dtype": str(tensor.dtype), "shape": list(tensor.shape)}
+    entry = {"name": name, "dtype": dtype_word(tensor.dtype), "shape": list(tensor.shape)}
     if tensor.encoding is None:
         return entry
     return entry | {"scale": tensor.encoding.scales[0], "offset": tensor.encoding.offsets[0]}

@@ -55,6 +55,11 @@ class OwnTokenizer(Protocol):
     def get_template(self) -> str:
         """How a chat is spelled."""
 
+
+@runtime_checkable
+class OwnRoom(Protocol):
+    """What knows how long a text may be."""
+
     def get_room(self) -> int:
         """Tokens that the model was made for."""
 

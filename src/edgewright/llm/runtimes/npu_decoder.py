@@ -26,6 +26,10 @@ class NpuDecoder:
         self._models: dict[str, Model] = {}
         self.reset()
 
+    def get_room(self) -> int:
+        """Tokens that the graphs look back on."""
+        return self._manifest.context
+
     def reset(self) -> None:
         """Forgets all tokens."""
         self._state = TextState(self._spec, self._manifest.context)

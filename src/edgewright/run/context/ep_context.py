@@ -115,7 +115,7 @@ def _make_model(
         "EPContext",
         inputs,
         outputs,
-        name=f"{graph.name}_context",
+        name=graph.name,
         domain=_DOMAIN,
         embed_mode=int(options.embed),
         ep_cache_context=_read_embedded(info) if options.embed else beside,
