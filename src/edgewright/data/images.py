@@ -143,13 +143,8 @@ def _turn_upright(image: Any) -> Any:
 
 def read_class_map(path: Path) -> Array:
     """The pixels of an image as they are stored: numbers of classes, of a palette too."""
-    pillow = require("PIL.Image", to="read images")
-    measure_file(path)
-    try:
-        with pillow.open(path) as image:
-            pixels: Array = np.asarray(image)
-    except (OSError, SyntaxError, ValueError, EOFError, pillow.DecompressionBombError) as problem:
-        raise BadInput(f"the file is no readable image: {shown(problem)}", Where(file=str(path))) from None
+    with open_image(path) as image:
+        pixels: Array = np.asarray(image)
     if pixels.ndim != 2:
         raise BadInput(
             f"the image has {pixels.shape[-1]} channels, expected one that holds numbers of classes",

@@ -11,7 +11,7 @@ LARGEST_TENSOR = 1 << 32
 # Asks for more, or for less.
 VARIABLE = "EDGEWRIGHT_LARGEST_TENSOR"
 # Of a value that follows from constants alone: a few bytes of a file can ask for any number of them.
-LARGEST_COMPUTED = 1 << 29
+LARGEST_COMPUTED = 1 << 28
 
 
 def check_size(tensor_type: TensorType, where: Where | None = None, *, is_computed: bool = False) -> None:

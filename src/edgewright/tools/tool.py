@@ -16,6 +16,7 @@ from edgewright.config.spelling import spell_options
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import AccuracyGate, BadInput, EdgewrightError, EnvironmentProblem, shown
 from edgewright.core.log import is_debugging, log_to_stderr, set_level
+from edgewright.core.memory_limit import enable_memory_limit
 from edgewright.core.version import VERSION
 from edgewright.reports.progress import draw_progress
 from edgewright.tools.command_line import read_words, write_help
@@ -89,6 +90,7 @@ class Tool:
 
 def run_guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
     """Run a tool: expected failures become text (and JSON on stdout) and an exit code, not a traceback."""
+    enable_memory_limit()
     with _stop_on_signals() as signals, log_to_stderr():
         try:
             code = _limit_memory(answer)

@@ -6,6 +6,7 @@ from typing import Any
 
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import Problems, UnsupportedOp, Where, shown
+from edgewright.core.memory_limit import limit_memory
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.expose_states import expose_states
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames, State
@@ -110,7 +111,8 @@ class SourceModel(ABC):
             name: BoundInput(type_of(values[name]), values[name]) if name in values else BoundInput(t)
             for name, t in self.inputs.items()
         }
-        return self._finish_import(self._import(bindings))
+        with limit_memory(self.name):
+            return self._finish_import(self._import(bindings))
 
     def _finish_import(self, imported: Imported) -> Imported:
         if imported.is_complete and self.exposes_states:
