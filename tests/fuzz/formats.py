@@ -10,7 +10,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-
 from edgewright.core.errors import EdgewrightError, Problems
 from tests.fuzz import mutate, seeds
 from tests.hostile.artifacts import SMALL, convert_small
@@ -253,37 +252,65 @@ FORMATS: dict[str, Format] = {
     "onnx": Format("m.onnx", seeds.list_onnx, _change_onnx, _import_model),
     "tflite": Format("m.tflite", seeds.list_tflite, _change_tflite, _import_model),
     "tensorflow": Format("m.pb", seeds.list_tensorflow, mutate.change_message, _import_model),
-    "torchscript": Format("m.pt", seeds.list_torchscript, mutate.change_zip(_choose_torch_damage), _import_script, True),
-    "torch_export": Format("m.pt2", seeds.list_exported, mutate.change_zip(_choose_torch_damage), _import_model, True),
+    "torchscript": Format(
+        "m.pt", seeds.list_torchscript, mutate.change_zip(_choose_torch_damage), _import_script, True
+    ),
+    "torch_export": Format(
+        "m.pt2", seeds.list_exported, mutate.change_zip(_choose_torch_damage), _import_model, True
+    ),
     "onnx_to_dlc": Format("m.onnx", seeds.list_onnx, _change_onnx, _convert_whole),
     "tflite_to_dlc": Format("m.tflite", seeds.list_tflite, _change_tflite, _convert_whole),
     "tensorflow_to_dlc": Format("m.pb", seeds.list_tensorflow, mutate.change_message, _convert_whole),
-    "net_json": Format("m_net.json", seeds.list_converted("_net.json"), mutate.change_json, _read_graph(_read_net_json)),
+    "net_json": Format(
+        "m_net.json", seeds.list_converted("_net.json"), mutate.change_json, _read_graph(_read_net_json)
+    ),
     "model_bin": Format("m.bin", seeds.list_converted("m.bin"), mutate.change_tar, _read_weights),
-    "dlc": Format("m.dlc", seeds.list_converted(".dlc"), mutate.change_zip(lambda _: mutate.change_bytes), _read_graph(_read_dlc)),
-    "context": Format("m.bin", seeds.list_converted("context.bin"), mutate.change_context, _read_graph(_read_context)),
+    "dlc": Format(
+        "m.dlc",
+        seeds.list_converted(".dlc"),
+        mutate.change_zip(lambda _: mutate.change_bytes),
+        _read_graph(_read_dlc),
+    ),
+    "context": Format(
+        "m.bin", seeds.list_converted("context.bin"), mutate.change_context, _read_graph(_read_context)
+    ),
     "encodings": Format("e.json", seeds.list_encodings, mutate.change_json, _read_encodings),
     "op_package": Format("p.xml", seeds.list_packages, mutate.change_xml, _read_package),
     "io_config": Format("io.yaml", seeds.list_io_configs, mutate.change_text, _read_io_config),
     "custom_io": Format("io.yaml", lambda: {"sound": seeds.CUSTOM_IO}, mutate.change_text, _read_custom_io),
     "evaluation": Format(
         "c.yaml",
-        seeds.list_sdk_files("qnn_raw_inputs_config.yaml", "qnn_classification_config.yaml", "qnn_detection_config.yaml"),
+        seeds.list_sdk_files(
+            "qnn_raw_inputs_config.yaml", "qnn_classification_config.yaml", "qnn_detection_config.yaml"
+        ),
         mutate.change_text,
         _read_evaluation,
     ),
-    "throughput": Format("c.json", seeds.list_sdk_files("throughput_example.json"), mutate.change_json, _read_throughput),
+    "throughput": Format(
+        "c.json", seeds.list_sdk_files("throughput_example.json"), mutate.change_json, _read_throughput
+    ),
     "bench": Format("c.json", seeds.list_sdk_files("bench_example.json"), mutate.change_json, _read_bench),
     "backend_config": Format("c.json", seeds.list_backend_configs, mutate.change_json, _read_backend_config),
     "gguf": Format("m.gguf", seeds.list_gguf, mutate.change_head, _read_checkpoint),
     "safetensors": Format(
-        "model.safetensors", seeds.list_checkpoint("model.safetensors"), mutate.change_safetensors, _read_checkpoint
+        "model.safetensors",
+        seeds.list_checkpoint("model.safetensors"),
+        mutate.change_safetensors,
+        _read_checkpoint,
     ),
-    "llm_config": Format("config.json", seeds.list_checkpoint("config.json"), mutate.change_json, _read_checkpoint),
-    "tokenizer": Format("tokenizer.json", seeds.list_checkpoint("tokenizer.json"), mutate.change_json, _read_checkpoint),
+    "llm_config": Format(
+        "config.json", seeds.list_checkpoint("config.json"), mutate.change_json, _read_checkpoint
+    ),
+    "tokenizer": Format(
+        "tokenizer.json", seeds.list_checkpoint("tokenizer.json"), mutate.change_json, _read_checkpoint
+    ),
     "npy": Format("x.npy", seeds.list_arrays, mutate.change_npy, _read_samples),
-    "npz": Format("x.npz", seeds.list_archives, mutate.change_zip(lambda _: mutate.change_npy, _PACKED), _read_samples),
-    "input_list": Format("list.txt", lambda: {"list": b"x.raw\nx:=x.raw\n"}, mutate.change_text, _read_input_list),
+    "npz": Format(
+        "x.npz", seeds.list_archives, mutate.change_zip(lambda _: mutate.change_npy, _PACKED), _read_samples
+    ),
+    "input_list": Format(
+        "list.txt", lambda: {"list": b"x.raw\nx:=x.raw\n"}, mutate.change_text, _read_input_list
+    ),
     "csv": Format(
         "x.csv",
         lambda: {"table": b",".join([b"1"] * 16) + b"\n" + b",".join([b"0.5"] * 16) + b"\n"},
@@ -291,9 +318,12 @@ FORMATS: dict[str, Format] = {
         _read_samples,
     ),
     "labels": Format(
-        "y.txt", lambda: {"numbers": b"1\n2\n3\n4\n", "texts": b"a\nb\nc\nd\n"}, mutate.change_text, _read_labels
+        "y.txt",
+        lambda: {"numbers": b"1\n2\n3\n4\n", "texts": b"a\nb\nc\nd\n"},
+        mutate.change_text,
+        _read_labels,
     ),
     "boxes": Format("y.json", seeds.list_boxes, mutate.change_json, _read_boxes),
     "image": Format("x.png", seeds.list_images, mutate.change_bytes, _read_image),
     "sound": Format("x.wav", seeds.list_sounds, mutate.change_bytes, _read_samples),
-}  # fmt: skip
+}

@@ -31,7 +31,10 @@ def read() -> dict[str, Any]:
 
 def make_table() -> str:
     """The record as a table."""
-    rows = ["| format | executions | read | refused | anything else | a second | date | with |", "|---" * 8 + "|"]
+    rows = [
+        "| format | executions | read | refused | anything else | a second | date | with |",
+        "|---" * 8 + "|",
+    ]
     for name, row in sorted(read().items()):
         rate = row["executions"] // max(row["seconds"], 1)
         counts = " | ".join(f"{row[key]:,}" for key in ("executions", "read", "refused"))

@@ -81,7 +81,8 @@ def _watch(name: str, given: argparse.Namespace, folder: Path) -> tuple[int, str
         while process.poll() is None:
             time.sleep(1)
             now = file.read_text() if file.exists() else ""
-            silence = 0 if now != before else silence + 1
+            # Until the first execution seeds are made and modules are imported, which has no limit.
+            silence = 0 if now != before or not now else silence + 1
             before = now
             if silence > LONGEST_SILENCE:
                 process.kill()

@@ -1,4 +1,4 @@
-"""Sound files of each format to start from, small ones; files that tests have already, where there are some."""
+"""Sound files of each format to start from, small ones; of tests that have some already, where there are."""
 
 import io
 import json
@@ -45,7 +45,9 @@ def list_tensorflow() -> Seeds:
     file = Path(__file__).parents[1] / "unit" / "frontends" / "tensorflow" / "cases.npz"
     cases = np.load(file, allow_pickle=False)
     stored = {name: cases[name].tobytes() for name in cases.files if cases[name].dtype == np.uint8}
-    return {name: data for name, data in {**stored, **_pick(CASES[::7], "in/m.pb")}.items() if len(data) < LARGEST}
+    return {
+        name: data for name, data in {**stored, **_pick(CASES[::7], "in/m.pb")}.items() if len(data) < LARGEST
+    }
 
 
 def list_torchscript() -> Seeds:
@@ -54,7 +56,10 @@ def list_torchscript() -> Seeds:
 
     codes = (
         *("return torch.add(x, self.w)", "return torch.relu(x)", "return torch.matmul(x, self.w)"),
-        *("y = torch.reshape(x, [2, 2])\nreturn torch.softmax(y, 1)", "a = torch.split(x, 2, 0)\nreturn torch.cat(a, 0)"),
+        *(
+            "y = torch.reshape(x, [2, 2])\nreturn torch.softmax(y, 1)",
+            "a = torch.split(x, 2, 0)\nreturn torch.cat(a, 0)",
+        ),
         *("return torch.where(torch.gt(x, 0), x, self.w)", "return torch.sum(torch.mul(x, x))"),
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +93,10 @@ def convert_quantized() -> Seeds:
     from edgewright.tools.umbrella import main
 
     rng = np.random.default_rng(1)
-    weights = [const("k", rng.normal(0, 1, (4, 1, 3, 3)).astype(np.float32)), const("b", np.zeros(4, np.float32))]
+    weights = [
+        const("k", rng.normal(0, 1, (4, 1, 3, 3)).astype(np.float32)),
+        const("b", np.zeros(4, np.float32)),
+    ]
     weights += [const("w", rng.normal(0, 1, (16, 3)).astype(np.float32)), const("shape", np.array([1, 16]))]
     nodes = [
         h.make_node("Conv", ["x", "k", "b"], ["a"], pads=[1, 1, 1, 1], strides=[2, 2]),
@@ -97,7 +105,11 @@ def convert_quantized() -> Seeds:
         h.make_node("MatMul", ["d", "w"], ["e"]),
         h.make_node("Softmax", ["e"], ["y"]),
     ]
-    with tempfile.TemporaryDirectory() as name, redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+    with (
+        tempfile.TemporaryDirectory() as name,
+        redirect_stdout(io.StringIO()),
+        redirect_stderr(io.StringIO()),
+    ):
         folder = Path(name)
         (folder / "q.onnx").write_bytes(model(nodes, [info("x")], weights=weights).SerializeToString())
         np.save(folder / "x.npy", rng.normal(0, 1, (4, 1, 4, 4)).astype(np.float32))
@@ -122,14 +134,31 @@ def list_converted(ending: str) -> Callable[[], Seeds]:
 
 def list_encodings() -> Seeds:
     """Both dialects, sound and not."""
-    axis = {"name": "w", "enc_type": "PER_CHANNEL", "dtype": "INT", "bw": 4, "is_sym": True, "scale": [1.0] * 3, "offset": [-8] * 3}
+    axis = {
+        "name": "w",
+        "enc_type": "PER_CHANNEL",
+        "dtype": "INT",
+        "bw": 4,
+        "is_sym": True,
+        "scale": [1.0] * 3,
+        "offset": [-8] * 3,
+    }
     block = {**axis, "name": "v", "enc_type": "PER_BLOCK", "block_size": 4}
     sound = {
-        "0.x": {"version": "0.6.1", "activation_encodings": {"mid": [config_cases.entry()]}, "param_encodings": {"w": [config_cases.entry()] * 3}},
-        "1.0": {"version": "1.0.0", "activation_encodings": config_cases.listed()["activation_encodings"], "param_encodings": [axis]},
+        "0.x": {
+            "version": "0.6.1",
+            "activation_encodings": {"mid": [config_cases.entry()]},
+            "param_encodings": {"w": [config_cases.entry()] * 3},
+        },
+        "1.0": {
+            "version": "1.0.0",
+            "activation_encodings": config_cases.listed()["activation_encodings"],
+            "param_encodings": [axis],
+        },
         "1.0 blocks": {"version": "1.0.0", "activation_encodings": [], "param_encodings": [block]},
-        "2.0": config_cases.typed(), "2.0 axis": config_cases.typed(axis=0, y_scale=[1.0, 2.0], y_zero_point=[0, 1]),
-    }  # fmt: skip
+        "2.0": config_cases.typed(),
+        "2.0 axis": config_cases.typed(axis=0, y_scale=[1.0, 2.0], y_zero_point=[0, 1]),
+    }
     return {**_pick(config_cases.CASES, "in/e.json"), **{k: json.dumps(v).encode() for k, v in sound.items()}}
 
 
@@ -143,7 +172,8 @@ def list_packages() -> Seeds:
         "</Parameter><UseDefaultTranslation>true</UseDefaultTranslation></OpDef>"
     )
     extended = config_cases.op(backend="HTP").replace("</OpDef>", enumeration)
-    supplement = '<SupplementalOpDefList Backend="CPU"><SupportedOps><OpName>Thing</OpName></SupportedOps></SupplementalOpDefList>'
+    supported = "<SupportedOps><OpName>Thing</OpName></SupportedOps>"
+    supplement = f'<SupplementalOpDefList Backend="CPU">{supported}</SupplementalOpDefList>'
     plain = config_cases.package(config_cases.op(), config_cases.op(name="Other"))
     sound = {
         "plain": plain,
@@ -272,7 +302,12 @@ def list_sounds() -> Seeds:
 def list_arrays() -> Seeds:
     """Arrays of several types, shapes and orders."""
     plain = np.arange(64, dtype=np.float32).reshape(4, 1, 4, 4)
-    forms = {"plain": plain, "double": plain.astype(np.float64), "bytes": plain.astype(np.uint8), "big": plain.astype(">f4")}
+    forms = {
+        "plain": plain,
+        "double": plain.astype(np.float64),
+        "bytes": plain.astype(np.uint8),
+        "big": plain.astype(">f4"),
+    }
     return {name: npy(array) for name, array in {**forms, "fortran": np.asfortranarray(plain)}.items()}
 
 
@@ -282,7 +317,9 @@ def list_archives() -> Seeds:
 
     members = list_arrays()
     made = {name: zip_of(("x.npy", data)) for name, data in members.items()}
-    packed = zip_of(("x.npy", members["plain"]), ("labels.npy", npy(np.arange(4))), method=zipfile.ZIP_DEFLATED)
+    packed = zip_of(
+        ("x.npy", members["plain"]), ("labels.npy", npy(np.arange(4))), method=zipfile.ZIP_DEFLATED
+    )
     return {**made, "packed": packed}
 
 
@@ -300,7 +337,9 @@ def list_boxes() -> Seeds:
 def _pick(cases: Iterable[Case], key: str) -> dict[str, bytes]:
     """Files of cases that are hostile already."""
     contents = {case.name: case.files.get(key) for case in cases}
-    plain = {k: v.encode() if isinstance(v, str) else v for k, v in contents.items() if isinstance(v, (str, bytes))}
+    plain = {
+        k: v.encode() if isinstance(v, str) else v for k, v in contents.items() if isinstance(v, (str, bytes))
+    }
     return {name: data for name, data in plain.items() if len(data) < LARGEST}
 
 

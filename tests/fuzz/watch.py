@@ -126,7 +126,11 @@ class Guard:
             return
         if event in _NEVER and not self._is_inside(words):
             raise Forbidden(f"{event} {words!r:.200}")
-        if event == "open" and isinstance(words[2], int) and words[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+        if (
+            event == "open"
+            and isinstance(words[2], int)
+            and words[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+        ):
             place = str(words[0])
             if not self._is_inside(words) and "__pycache__" not in place and place != os.devnull:
                 raise Forbidden(f"{place!r:.200} was opened to be written")

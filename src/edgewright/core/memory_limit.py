@@ -43,8 +43,8 @@ def limit_memory(file: str) -> Iterator[None]:
         yield
         return
     before, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    wanted = taken + BASE + PER_BYTE * _measure_files(Path(file))
-    limits = [limit for limit in (before, hard, wanted) if limit != resource.RLIM_INFINITY]
+    allowance = taken + BASE + PER_BYTE * _measure_files(Path(file))
+    limits = [limit for limit in (before, hard, allowance) if limit != resource.RLIM_INFINITY]
     resource.setrlimit(resource.RLIMIT_DATA, (min(limits), hard))
     try:
         yield
@@ -70,7 +70,7 @@ def _measure_files(path: Path) -> int:
     """Bytes of a model and of what lies beside it: weights may be in files of their own."""
     try:
         folder = path if path.is_dir() else path.parent
-        found = folder.rglob("*") if path.is_dir() else folder.iterdir()
-        return sum(item.lstat().st_size for item in islice(found, _MOST_FILES) if item.is_file())
+        entries = folder.rglob("*") if path.is_dir() else folder.iterdir()
+        return sum(item.lstat().st_size for item in islice(entries, _MOST_FILES) if item.is_file())
     except OSError:
         return 0

@@ -12,6 +12,7 @@ from edgewright.frontends._common.expose_states import expose_states
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames, State
 from edgewright.frontends._common.input_spec import check_array
 from edgewright.ir.graph import Graph
+from edgewright.ir.limits import check_counts
 from edgewright.ir.sources import flow_of
 from edgewright.ir.types import TensorType, type_of
 
@@ -112,6 +113,7 @@ class SourceModel(ABC):
             for name, t in self.inputs.items()
         }
         with limit_memory(self.name):
+            check_counts(len(self.nodes()), len(self.inputs), len(self.outputs), Where(file=self.name))
             return self._finish_import(self._import(bindings))
 
     def _finish_import(self, imported: Imported) -> Imported:
