@@ -103,11 +103,10 @@ def fuzz_format(name: str, folder: Path, given: argparse.Namespace) -> int:
 
     import atheris
 
-    from tests.fuzz.watch import Watch
-
     # What is imported inside is watched: libFuzzer keeps what reaches new code.
     with atheris.instrument_imports(include=_READERS, enable_loader_override=False):
         from tests.fuzz.formats import FORMATS
+        from tests.fuzz.watch import Watch
 
         chosen = FORMATS[name]
         watch = Watch(chosen, folder, FOUND / name)

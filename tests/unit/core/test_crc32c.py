@@ -16,7 +16,9 @@ def compute_slowly(data):
     return state ^ 0xFFFFFFFF
 
 
-@pytest.mark.parametrize(("data", "expected"), [(b"123456789", 0xE3069283), (bytes(32), 0x8A9136AA), (b"", 0)])
+@pytest.mark.parametrize(
+    ("data", "expected"), [(b"123456789", 0xE3069283), (bytes(32), 0x8A9136AA), (b"", 0)]
+)
 def test_published_values(data, expected):
     assert compute_crc32c(memoryview(data)) == expected
 
