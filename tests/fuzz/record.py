@@ -20,7 +20,13 @@ def add(counted: dict[str, Any], seed: int) -> None:
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     kept[counted["format"]] = {**entry, "seed": seed, "date": today, "with": _name_versions()}
     RECORD.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
-    PAGE.write_text(_TABLE.sub(lambda found: found[1] + make_table() + found[2], PAGE.read_text("utf-8")))
+    write_page()
+
+
+def write_page() -> None:
+    """Writes the page's table anew."""
+    text = PAGE.read_text("utf-8")
+    PAGE.write_text(_TABLE.sub(lambda table: table[1] + make_table() + table[2], text), "utf-8")
 
 
 def read() -> dict[str, Any]:

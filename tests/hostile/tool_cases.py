@@ -101,8 +101,8 @@ def list_evaluations() -> Iterator[Case]:
     for label, text in {
         "a path with ../": plain.replace("path: in\n", "path: ../../../etc\n"), "a plugin of nobody": plain + "  processing:\n    preprocessing:\n      transformations:\n        - plugin:\n            name: evil\n",
         "a plugin that is a file": plain + "  processing:\n    preprocessing:\n      transformations:\n        - plugin:\n            name: ../../evil.py\n", "a comparator of nobody": plain.replace("type: snr", "type: evil"),
-        "a backend of nobody": plain.replace("backend: cpu", "backend: tpu"), "a precision of nobody": plain.replace("precision: fp32", "precision: fp1"), "two references": plain.replace("tag: half", "is_ref: True"),
-        "a width of 99": plain.replace("act_bw: 8 | 16", "act_bw: 99"), "no model": plain.replace("model_path: in/m.onnx", ""), "fetch-top below 0": plain.replace("fetch-top: 3", "fetch-top: -3"),
+        "a precision of nobody": plain.replace("precision: fp32", "precision: fp1"), "two references": plain.replace("tag: half", "is_ref: True"),
+        "no model": plain.replace("model_path: in/m.onnx", ""), "fetch-top below 0": plain.replace("fetch-top: 3", "fetch-top: -3"),
         "a model that is not there": plain.replace("in/m.onnx", "in/gone.onnx"), "10,000 schemas": plain.replace("act_bw: 8 | 16", "act_bw: " + " | ".join(["8"] * 10_000)),
     }.items():  # fmt: skip
         yield Case(
