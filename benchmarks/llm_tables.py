@@ -33,7 +33,8 @@ def _draw_perplexity(rows: list[dict[str, Any]]) -> Iterator[str]:
     scores = [row["score"] for row in rows if "score" in row]
     yield "## Perplexity"
     yield ""
-    pieces, plain = scores[0]["windows"], scores[0]["float_perplexity"]
+    most = max(scores, key=lambda score: score["windows"])
+    pieces, plain = most["windows"], most["float_perplexity"]
     yield f"{pieces} pieces of 256 tokens, float {plain:.4f}. Sizes are without tokenizers."
     if all(row["name"].startswith("Edgewright") for row in rows):
         yield "This run was ended before the peers' turn: their rows are not there."
@@ -41,16 +42,18 @@ def _draw_perplexity(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield "| tool | | MB | perplexity | rise | writes tokens / s | command |"
     yield "|---|---|---|---|---|---|---|"
     for row in sorted(rows, key=lambda row: ORDER.index(row["precision"])):
-        yield f"| {row['name']} | {row['precision']} | {_spell_row(row)} | `{row['command']}` |"
+        yield f"| {row['name']} | {row['precision']} | {_spell_row(row, pieces)} | `{row['command']}` |"
 
 
-def _spell_row(row: dict[str, Any]) -> str:
+def _spell_row(row: dict[str, Any], pieces: int) -> str:
     if "score" not in row:
         return f"- | {row['problem'].replace('|', '/')} | - | -"
     score = row["score"]
     written = score["written_per_second"]
     speed = "-" if written is None else f"{written:.0f}"
-    return f"{row['bytes'] / 1e6:.2f} | {score['perplexity']:.4f} | {_spell_rise(score)} | {speed}"
+    few = f" ({score['windows']} pieces, float {score['float_perplexity']:.4f})"
+    perplexity = f"{score['perplexity']:.4f}{'' if score['windows'] == pieces else few}"
+    return f"{row['bytes'] / 1e6:.2f} | {perplexity} | {_spell_rise(score)} | {speed}"
 
 
 def _spell_rise(score: dict[str, Any]) -> str:

@@ -6,6 +6,8 @@ Tensors of torch travel as `Array`, too.
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -49,7 +51,7 @@ class Engine:
     def name(self) -> str:
         """What computes, in words."""
         if self._torch is None:
-            return "numpy"
+            return "numpy" if load_kernels() is None else "numpy and numba"
         return str(self._torch.cuda.get_device_name()) if self._place == "cuda" else "torch"
 
     def take(self, array: Array) -> Array:
@@ -61,6 +63,12 @@ class Engine:
         values = values if values.flags.writeable else values.copy()
         tensor: Array = self._torch.from_numpy(values).to(self._place)
         return tensor
+
+
+@cache
+def load_kernels() -> Any:
+    """Compiled loops for arrays of numpy; None where numba is not installed."""
+    return import_module("edgewright.llm.rounding.kernels") if find_spec("numba") else None
 
 
 def find_library(array: Array) -> Any:

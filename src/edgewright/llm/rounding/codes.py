@@ -75,6 +75,8 @@ class Grid:
 
 # Low-power blockwise quantization: QNN multiplies a channel's scale by 4 bits for each block of 64 weights.
 LPBQ = Grid(4, 64, nesting=Nesting(1, 16, is_half=False))
+# 8 bits with a scale for each row, which is positive: QNN has no others.
+ROWS_8 = Grid(8, 0, nesting=Nesting(1, 1))
 # The super-blocks of llama.cpp. A multiple of 0 is never needed: where all codes are 0, any scale does.
 Q4_K = Grid(4, 32, is_symmetric=False, nesting=Nesting(1, 63, 256))
 Q6_K = Grid(6, 16, nesting=Nesting(-128, 127, 256))

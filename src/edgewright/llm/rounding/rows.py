@@ -2,6 +2,11 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -20,8 +25,19 @@ def quantize_by_rows(weights: Array, quantize: Callable[[Array], Codes], piece: 
     if not isinstance(weights, np.ndarray):
         return join_codes([quantize(part) for part in _cut(weights, TENSOR_PIECE)])
     # numpy leaves the other threads alone while it computes.
-    with ThreadPoolExecutor(read_thread_limit() or count_cores()) as pool:
+    with _keep_products_single(), ThreadPoolExecutor(read_thread_limit() or count_cores()) as pool:
         return join_codes(list(pool.map(quantize, _cut(weights, piece))))
+
+
+def _keep_products_single() -> AbstractContextManager[Any]:
+    """Products of matrices within a thread have one thread: theirs would wait for each other."""
+    libraries = _find_libraries()
+    return nullcontext() if libraries is None else libraries.limit(limits=1, user_api="blas")
+
+
+@cache
+def _find_libraries() -> Any:
+    return import_module("threadpoolctl").ThreadpoolController() if find_spec("threadpoolctl") else None
 
 
 def _cut(weights: Array, piece: int) -> list[Array]:
