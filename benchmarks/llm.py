@@ -2,8 +2,8 @@
 
 make bench-llm ARGS="--model FOLDER --calib IDS.npy --text IDS.npy [--other BOOK.txt] [--large FOLDER]" writes
 docs/llm.md. Only parts that are named (`perplexity other codes greedy time`) are measured anew, and with
-`--only WORDS` only rows whose commands hold them; figures are kept in benchmarks/results/llm.json. `--large` is
-where half a billion random weights are generated.
+`--only WORDS` only rows whose commands hold them; figures are kept in benchmarks/results/llm.json.
+`--large` is where half a billion random weights are generated.
 """
 
 import argparse

@@ -52,7 +52,9 @@ def list_our_flows(model: Path, calibration: Path | None, folder: Path) -> list[
         has_text = calibration is not None and precision == "int4"
         text = ("--calib", str(calibration)) if has_text else ()
         words = (sys.executable, "-c", OURS, "llm", "quantize", str(model), *options, *text, "-o", output)
-        typed = " ".join(("edgewright llm quantize MODEL", *options, *(("--calib TEXT",) if has_text else ())))
+        typed = " ".join(
+            ("edgewright llm quantize MODEL", *options, *(("--calib TEXT",) if has_text else ()))
+        )
         flows.append(Flow(f"Edgewright, {kind}", precision, typed, words, output))
     return flows
 

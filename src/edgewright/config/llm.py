@@ -42,8 +42,8 @@ class LanguageModelOptions(OptionGroup):
     precision: str = opt(
         choices=("int4", "lpbq", "int8", "fp16", "fp32"),
         default="int4",
-        help="the precision of the weights; lpbq: the 4 bits of Qualcomm's NPUs, blocks of 64 whose scale is 1 to "
-        "16 times that of the row; with --to safetensors their encodings stand beside them",
+        help="the precision of the weights; lpbq: the 4 bits of Qualcomm's NPUs, blocks of 64 whose scale is "
+        "1 to 16 times that of the row; with --to safetensors their encodings stand beside them",
     )
     gguf_type: str | None = opt(
         also="--gguf-type",
@@ -75,7 +75,7 @@ class LanguageModelOptions(OptionGroup):
         type=make_number_parser(1),
         metavar="N",
         default=1 << 14,
-        help="tokens of --calib at most, in pieces of 256 from all over it; fewer are faster: 2,048 lose little",
+        help="tokens of --calib at most, in pieces of 256 from all over it; fewer take less time",
     )
     awq: bool = opt(
         help="give inputs that are large finer weights where that leaves less error; the rest is folded "

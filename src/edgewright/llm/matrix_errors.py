@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from edgewright.core.numbers import Array
 from edgewright.llm.rounding.codes import Codes
 
-
 # Rows from which the error of products is estimated: of all rows it would take longer than their codes.
 FEW_ROWS = 128
 
@@ -33,16 +32,17 @@ class MatrixErrors:
         # Bits and block, sums, number of values: codes themselves would fill the memory.
         self._sums: dict[str, tuple[tuple[int, int], tuple[float, ...], int]] = {}
 
-    def add(self, name: str, weights: Array, codes: Codes, moments: Array | None) -> None:
+    def add(self, name: str, rows: tuple[Array, Array], codes: Codes, moments: Array | None) -> None:
         """Some rows of a matrix.
 
         Args:
             name: of the matrix.
-            weights: as they were.
+            rows: as they were, and what their codes stand for.
             codes: what they are now.
             moments: sums over tokens of the products of inputs, where a text calibrates.
         """
-        pair = (weights, weights - codes.decode())
+        weights, values = rows
+        pair = (weights, weights - values)
         sums = [float((part * part).sum()) for part in pair]
         few = [part[:: max(1, len(part) // FEW_ROWS)] for part in pair]
         sums += [0.0 if moments is None else float(((part @ moments) * part).sum()) for part in few]
@@ -76,10 +76,10 @@ def collect_matrix_errors() -> Iterator[MatrixErrors]:
         _listening.remove(errors)
 
 
-def note_matrix_error(name: str, weights: Array, codes: Codes, moments: Array | None) -> None:
-    """Tells whoever listens of some rows of a matrix."""
+def note_matrix_error(name: str, rows: tuple[Array, Array], codes: Codes, moments: Array | None) -> None:
+    """Tells whoever listens of some rows of a matrix, as they were and as they are."""
     for errors in _listening:
-        errors.add(name, weights, codes, moments)
+        errors.add(name, rows, codes, moments)
 
 
 def _to_decibels(signal: float, error: float) -> float:

@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 # Values of a matrix that are in single precision at a time.
 PIECE = 1 << 24
+# Texts whose products are summed at once.
+TEXTS = 16
 Piece = Codes | Array
 
 
@@ -150,9 +152,8 @@ class _Layer:
         values, full = self._weights[name], name_layer_tensor(self._number, name)
         grid = self._recipe.find_grid(full) if values.ndim == 2 else None
         if grid is not None:
-            self._codes[name] = next(_iterate_codes(full, iter([values]), grid, self._recipe, moments))
-            if moments is not None:
-                self._weights[name] = self._codes[name].decode()
+            parts = _iterate_codes(full, iter([values]), grid, self._recipe, moments)
+            self._codes[name], self._weights[name] = next(parts)
 
 
 def _smooth(
@@ -206,10 +207,13 @@ def _collect_moments(checkpoint: Checkpoint, weights: Weights, states: Sequence[
 
 
 def _sum_products(inputs: Sequence[Array]) -> Array:
-    """Of all tokens."""
-    products: Array = inputs[0].T @ inputs[0]
-    for part in inputs[1:]:
-        products += part.T @ part
+    """Of all tokens, many texts at a time."""
+    library, products = find_library(inputs[0]), None
+    for start in range(0, len(inputs), TEXTS):
+        joined = library.concatenate(inputs[start : start + TEXTS], axis=0)
+        part = joined.T @ joined
+        products = part if products is None else products + part
+    assert products is not None
     return products
 
 
@@ -227,13 +231,13 @@ def _quantize_rows(
     if grid is None:
         return Quantized(name, parts)
     codes = _iterate_codes(name, map(engine.take, parts), grid, recipe, moments)
-    return Quantized(name, (part.fetch() for part in codes))
+    return Quantized(name, (part.fetch() for part, _ in codes))
 
 
 def _iterate_codes(
     name: str, parts: Iterator[Array], grid: Grid, recipe: Recipe, moments: Moments | None
-) -> Iterator[Codes]:
-    """More than 4 bits are fine as they are; 4 need what the recipe says."""
+) -> Iterator[tuple[Codes, Array]]:
+    """Codes and what they stand for: more than 4 bits are fine as they are; 4 need what the recipe says."""
     is_plain = moments is None or grid.bits > 4 or recipe.name == FAST
     compensation = None if moments is None or is_plain else moments.compensation
     for part in parts:
@@ -243,5 +247,6 @@ def _iterate_codes(
             codes = quantize_with_search(part, grid)
         else:
             codes = compensation.quantize(part, grid, TURNS if recipe.name == BEST else 0)
-        note_matrix_error(name, part, codes, None if moments is None else moments.products)
-        yield codes
+        values = codes.decode()
+        note_matrix_error(name, (part, values), codes, None if moments is None else moments.products)
+        yield codes, values

@@ -85,9 +85,7 @@ def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own
     checkpoint, recipe = Checkpoint(folder), recipe or Recipe()
     _check_precisions(format, recipe)
     _check_activations(format, recipe)
-    texts = (
-        read_calibration_texts(checkpoint, Path(calibration), calibration_tokens) if calibration else []
-    )
+    texts = read_calibration_texts(checkpoint, Path(calibration), calibration_tokens) if calibration else []
     path = Path(output) if output else _name_file(checkpoint, recipe, format)
     _keep_source(checkpoint, path)
     recipe, sensitivity = _mix(checkpoint, _keep_layers(recipe, path, resume=resume), texts, format)

@@ -18,6 +18,8 @@ DAMPING = 0.01
 STRIDE = 128
 # Weights that one thread works on at a time: columns of rows that are long enough for numpy.
 ROWS_PIECE = 1 << 19
+# Columns of moments that are factored at once.
+PANEL = 128
 
 
 class Compensation:
@@ -29,7 +31,7 @@ class Compensation:
         damped = damp_moments(moments)
         self.moments = cast(damped, "float32")
         # The upper triangle whose product with its transpose is the moments.
-        factor = library.flip(_find_triangle(library.flip(damped, (0, 1))), (0, 1))
+        factor = library.flip(find_triangle(library.flip(damped, (0, 1))), (0, 1))
         diagonal = library.diagonal(factor)
         # Of a column's error, what each later column takes on.
         self._shares = cast(factor / diagonal, "float32")
@@ -68,7 +70,7 @@ class Compensation:
                 parts.append(self._quantize_span(columns, targets, errors, places, stop, grid))
         return join_codes(parts, axis=1)
 
-    def _quantize_span(  # noqa: PLR0913, PLR0917 - all that columns of a stride share
+    def _quantize_span(
         self, columns: Array, targets: Array, errors: Array, places: range, stop: int, grid: Grid
     ) -> Codes:
         """Columns whose scales are made of the same units; targets are those of the stride, up to stop."""
@@ -83,9 +85,7 @@ class Compensation:
             here, now = slice(first, first + block), targets[first - start : first - start + block]
             # For the columns as they are now, corrected for the errors of those before.
             chosen.append(search_scales(now.T[:, None], costs[number : number + 1], grid, units))
-            code, errors[here] = _round_block(
-                now, columns[here], self._shares[here, here], chosen[-1], grid
-            )
+            code, errors[here] = _round_block(now, columns[here], self._shares[here, here], chosen[-1], grid)
             codes.append(code.T)
             rest = slice(first + block, stop)
             targets[first - start + block :] += self._shares[here, rest].T @ errors[here]
@@ -124,27 +124,40 @@ def round_columns(  # noqa: PLR0913, PLR0917 - recorded by position
     return codes, errors
 
 
-def _find_triangle(moments: Array) -> Array:
+def damp_moments(moments: Array) -> Array:
+    """Moments whose inverse exists: inputs that are always 0 count as independent ones."""
+    # Products of large matrices in double precision take numpy twice as long.
+    matrix = moments + 0.0 if isinstance(moments, np.ndarray) else cast(moments, "float64") + 0.0
+    diagonal = cast(find_library(matrix).diagonal(matrix), "float64")
+    dead = cast(diagonal <= 0, "float64")
+    mean = float((diagonal + dead).mean())
+    every = list(range(len(matrix)))
+    matrix[every, every] += dead + (DAMPING * mean if math.isfinite(mean) else 1.0)
+    return matrix
+
+
+def find_triangle(moments: Array) -> Array:
     """The lower triangle whose product with its transpose is the moments."""
     if not isinstance(moments, np.ndarray):
         triangle: Array = find_library(moments).linalg.cholesky(moments)
         return triangle
     try:
-        # Half the time; what it loses is far less than what damping adds.
-        return np.asarray(np.linalg.cholesky(moments.astype(np.float32)), np.float64)
+        return _find_triangle_by_panels(moments)
     except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.cholesky(moments))
+        # Inputs that are nearly the same need more digits.
+        return _find_triangle_by_panels(moments.astype(np.float64))
 
 
-def damp_moments(moments: Array) -> Array:
-    """Moments whose inverse exists: inputs that are always 0 count as independent ones."""
-    matrix = cast(moments, "float64")
-    library = find_library(matrix)
-    diagonal = library.diagonal(matrix)
-    dead = cast(diagonal <= 0, "float64")
-    mean = float((diagonal + dead).mean())
-    damped: Array = matrix + library.diag(dead + (DAMPING * mean if math.isfinite(mean) else 1.0))
-    return damped
+def _find_triangle_by_panels(moments: Array) -> Array:
+    """Cholesky's, some columns at a time: nearly all of it are products of large matrices."""
+    lower = np.zeros_like(moments)
+    for start in range(0, len(moments), PANEL):
+        here, below = slice(start, start + PANEL), slice(start + PANEL, None)
+        rest = moments[start:, here] - lower[start:, :start] @ lower[here, :start].T
+        top = np.linalg.cholesky(rest[:PANEL].astype(np.float64))
+        lower[here, here] = top
+        lower[below, here] = rest[PANEL:] @ np.linalg.inv(top).T.astype(moments.dtype)
+    return lower
 
 
 def _stack_scales(chosen: list[Scales]) -> Scales:

@@ -5,7 +5,8 @@ scales that leave the same error another one may be taken. Rows stand side by si
 several at once.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -19,12 +20,22 @@ WHOLE = np.float32(12582912.0)
 LARGEST_HALF, SMALLEST_HALF = np.float32(65504.0), np.float32(2.0**-14)
 # The same for half precision: 11 bits are left, or whole multiples of its smallest number.
 SPLIT, TINY = np.float32(8193.0), np.float32(0.75)
-ZERO = np.float32(0.0)
+NONE, ONE = np.float32(0.0), np.float32(1.0)
+# What is known of each row of a tile.
+SCALE, ZERO, LEAST, LOW, HIGH, TRIAL, TRIAL_ZERO, INVERSE, ABOVE, BELOW = range(10)
 
 
-def compile_kernel(signature: str, *, may_contract: bool = True) -> Any:
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def compile_kernel(signature: str, *, may_contract: bool = True) -> Callable[[Kernel], Kernel]:
     """Compiled once and kept on disk; other threads go on while it runs."""
-    return numba.njit(signature, cache=True, nogil=True, fastmath={"contract"} if may_contract else False)
+    options: dict[str, Any] = {
+        "cache": True,
+        "nogil": True,
+        "fastmath": {"contract"} if may_contract else False,
+    }
+    return cast("Callable[[Kernel], Kernel]", numba.njit(signature, **options))
 
 
 @compile_kernel("float32(float32)", may_contract=False)
@@ -40,91 +51,103 @@ def round_half(value: Any) -> Any:
     return split - (split - value)
 
 
-@compile_kernel("void(float32[:,::1], float32[::1], float32[:,::1], float32[::1], float32, float32, b1)")
-def search_tile(
-    values: Array, costs: Array, rows: Array, shifts: Array, lowest: Any, highest: Any, is_symmetric: bool
-) -> None:
-    """Scales and zeros of a tile [values, rows] into the first two of eight rows of working space."""
-    count, lanes = values.shape
-    scales, zeros, least, low, high = rows[0], rows[1], rows[2], rows[3], rows[4]
-    trial, inverse, above, below = rows[5], rows[6], rows[7], rows[8]
-    for lane in range(lanes):
-        low[lane] = high[lane] = values[0, lane]
-        least[lane] = np.inf
-        zeros[lane] = ZERO
-    for place in range(1, count):
-        for lane in range(lanes):
-            value = values[place, lane]
+@compile_kernel("void(float32[:,::1], float32[:,::1])")
+def find_bounds(tile: Array, lanes: Array) -> None:
+    """The smallest and the largest value of each lane."""
+    low, high = lanes[LOW], lanes[HIGH]
+    for lane in range(TILE):
+        low[lane] = high[lane] = tile[0, lane]
+        lanes[LEAST, lane] = np.inf
+    for place in range(1, len(tile)):
+        for lane in range(TILE):
+            value = tile[place, lane]
             low[lane] = min(low[lane], value)
             high[lane] = max(high[lane], value)
-    for number in range(len(shifts)):
-        shift = shifts[number]
-        for lane in range(lanes):
-            bottom, top, zero = low[lane], high[lane], ZERO
-            if is_symmetric:
-                scale = round_half((top if top > -bottom else bottom) / (lowest - shift))
-            else:
-                bottom, top = min(bottom, ZERO), max(top, ZERO)
-                scale = round_half((top - bottom) / (highest + shift))
-                if scale != ZERO:
-                    zero = min(max((-bottom / scale + WHOLE) - WHOLE, lowest), highest)
-            trial[lane], rows[9, lane] = scale, zero
-            inverse[lane] = ZERO if scale == ZERO else np.float32(1.0) / scale
-            above[lane] = below[lane] = ZERO
-        for place in range(count):
-            cost = costs[place]
-            for lane in range(lanes):
-                value, zero = values[place, lane], rows[9, lane]
-                code = ((value * inverse[lane] + zero) + WHOLE) - WHOLE
-                step = min(max(code, lowest), highest) - zero
-                above[lane] += cost * step * value
-                below[lane] += cost * step * step
-        for lane in range(lanes):
-            if below[lane] > ZERO:
-                trial[lane] = round_half(above[lane] / below[lane])
-            scale = trial[lane]
-            inverse[lane] = ZERO if scale == ZERO else np.float32(1.0) / scale
-            above[lane] = ZERO
-        for place in range(count):
-            cost = costs[place]
-            for lane in range(lanes):
-                value, zero = values[place, lane], rows[9, lane]
-                code = ((value * inverse[lane] + zero) + WHOLE) - WHOLE
-                gap = value - (min(max(code, lowest), highest) - zero) * trial[lane]
-                above[lane] += cost * gap * gap
-        for lane in range(lanes):
-            if above[lane] < least[lane]:
-                least[lane], scales[lane], zeros[lane] = above[lane], trial[lane], rows[9, lane]
 
 
-@compile_kernel(
-    "void(float32[:,:,:], float32[:,::1], float32[::1], float32, float32, b1, float32[:,:], float32[:,:])"
-)
-def search_blocks(  # noqa: PLR0913, PLR0917 - by position
-    blocks: Array,
-    costs: Array,
-    shifts: Array,
-    lowest: Any,
-    highest: Any,
-    is_symmetric: bool,
-    scales: Array,
-    zeros: Array,
+@compile_kernel("void(float32[:,::1], float32, float32[::1], b1)")
+def propose_scales(lanes: Array, shift: Any, limits: Array, is_symmetric: bool) -> None:
+    """Scales that reach the largest value, or somewhat less or more."""
+    lowest, highest = limits
+    for lane in range(TILE):
+        bottom, top, zero = lanes[LOW, lane], lanes[HIGH, lane], NONE
+        if is_symmetric:
+            # The code that is farthest from 0 takes the value that is, whatever its sign.
+            scale = round_half((top if top > -bottom else bottom) / (lowest - shift))
+        else:
+            bottom, top = min(bottom, NONE), max(top, NONE)
+            scale = round_half((top - bottom) / (highest + shift))
+            if scale != NONE:
+                zero = min(max((-bottom / scale + WHOLE) - WHOLE, lowest), highest)
+        lanes[TRIAL, lane], lanes[TRIAL_ZERO, lane] = scale, zero
+        lanes[INVERSE, lane] = NONE if scale == NONE else ONE / scale
+
+
+@compile_kernel("void(float32[:,::1], float32[::1], float32[:,::1], float32[::1])")
+def fit_scales(tile: Array, costs: Array, lanes: Array, limits: Array) -> None:
+    """The scales at which the codes of the proposed ones are nearest to the values, by least squares."""
+    lowest, highest = limits
+    inverse, zeros, above, below = lanes[INVERSE], lanes[TRIAL_ZERO], lanes[ABOVE], lanes[BELOW]
+    for lane in range(TILE):
+        above[lane] = below[lane] = NONE
+    for place in range(len(tile)):
+        cost = costs[place]
+        for lane in range(TILE):
+            value, zero = tile[place, lane], zeros[lane]
+            code = ((value * inverse[lane] + zero) + WHOLE) - WHOLE
+            step = min(max(code, lowest), highest) - zero
+            above[lane] += cost * step * value
+            below[lane] += cost * step * step
+    for lane in range(TILE):
+        if below[lane] > NONE:
+            lanes[TRIAL, lane] = round_half(above[lane] / below[lane])
+        scale = lanes[TRIAL, lane]
+        inverse[lane] = NONE if scale == NONE else ONE / scale
+
+
+@compile_kernel("void(float32[:,::1], float32[::1], float32[:,::1], float32[::1])")
+def keep_better(tile: Array, costs: Array, lanes: Array, limits: Array) -> None:
+    """Of each lane, the scale that leaves less error."""
+    lowest, highest = limits
+    inverse, scales, zeros, errors = lanes[INVERSE], lanes[TRIAL], lanes[TRIAL_ZERO], lanes[ABOVE]
+    for lane in range(TILE):
+        errors[lane] = NONE
+    for place in range(len(tile)):
+        cost = costs[place]
+        for lane in range(TILE):
+            value, zero = tile[place, lane], zeros[lane]
+            code = ((value * inverse[lane] + zero) + WHOLE) - WHOLE
+            gap = value - (min(max(code, lowest), highest) - zero) * scales[lane]
+            errors[lane] += cost * gap * gap
+    for lane in range(TILE):
+        if errors[lane] < lanes[LEAST, lane]:
+            lanes[LEAST, lane] = errors[lane]
+            lanes[SCALE, lane], lanes[ZERO, lane] = scales[lane], zeros[lane]
+
+
+@compile_kernel("void(float32[:,:,:], float32[:,::1], float32[::1], float32[::1], b1, float32[:,:,::1])")
+def search_blocks(
+    blocks: Array, costs: Array, shifts: Array, limits: Array, is_symmetric: bool, chosen: Array
 ) -> None:
-    """The scales and zeros [rows, blocks] of values [rows, blocks, values]."""
+    """The scales and zeros [2, rows, blocks] of values [rows, blocks, values]."""
     height, width, count = blocks.shape
-    tile, rows = np.empty((count, TILE), np.float32), np.empty((10, TILE), np.float32)
+    tile, lanes = np.empty((count, TILE), np.float32), np.empty((10, TILE), np.float32)
     for start in range(0, height, TILE):
-        lanes = min(TILE, height - start)
+        rows = min(TILE, height - start)
         for block in range(width):
             for lane in range(TILE):
-                # Rows of the last tile that are not there are those of its first.
-                row = start + (lane if lane < lanes else 0)
+                # Rows of the last tile that are not there are its first.
+                row = start + (lane if lane < rows else 0)
                 for place in range(count):
                     tile[place, lane] = blocks[row, block, place]
-            search_tile(tile, costs[block], rows, shifts, lowest, highest, is_symmetric)
-            for lane in range(lanes):
-                scales[start + lane, block] = rows[0, lane]
-                zeros[start + lane, block] = rows[1, lane]
+            find_bounds(tile, lanes)
+            for number in range(len(shifts)):
+                propose_scales(lanes, shifts[number], limits, is_symmetric)
+                fit_scales(tile, costs[block], lanes, limits)
+                keep_better(tile, costs[block], lanes, limits)
+            for lane in range(rows):
+                chosen[0, start + lane, block] = lanes[SCALE, lane]
+                chosen[1, start + lane, block] = lanes[ZERO, lane]
 
 
 @compile_kernel(
@@ -150,7 +173,7 @@ def round_columns(  # noqa: PLR0913, PLR0917 - by position
         lanes = min(TILE, height - start)
         for lane in range(lanes):
             scale = scales[start + lane]
-            inverse[lane] = ZERO if scale == ZERO else np.float32(1.0) / scale
+            inverse[lane] = NONE if scale == NONE else ONE / scale
         for column in range(count):
             for lane in range(lanes):
                 tile[column, lane] = targets[column, start + lane]
@@ -166,3 +189,20 @@ def round_columns(  # noqa: PLR0913, PLR0917 - by position
                 share = shares[column, later]
                 for lane in range(TILE):
                     tile[later, lane] += share * gaps[lane]
+
+
+@compile_kernel("void(uint8[:,::1], b1, float32[:,::1], float32[:,::1], float32[:,::1])")
+def decode_blocks(codes: Array, is_signed: bool, scales: Array, zeros: Array, values: Array) -> None:
+    """What bytes stand for: scale x (code - zero), zeros of no size where all are 0."""
+    height, width = scales.shape
+    count = codes.shape[1] // width
+    for row in range(height):
+        for block in range(width):
+            scale = scales[row, block]
+            zero = zeros[row, block] if zeros.size else NONE
+            first = block * count
+            for place in range(first, first + count):
+                code = np.int32(codes[row, place])
+                if is_signed:
+                    code = (code ^ 128) - 128
+                values[row, place] = (np.float32(code) - zero) * scale
