@@ -92,6 +92,12 @@ def cast(array: Array, dtype: str) -> Array:
     return tensor
 
 
+def turn(array: Array) -> Array:
+    """A matrix whose rows, which lie side by side in memory, are the columns of another."""
+    turned: Array = np.ascontiguousarray(array.T) if isinstance(array, np.ndarray) else array.T.contiguous()  # type: ignore[attr-defined]
+    return turned
+
+
 def fetch(array: Array) -> Array:
     """As an array of numpy."""
     return array if isinstance(array, np.ndarray) else np.asarray(array.cpu().numpy())

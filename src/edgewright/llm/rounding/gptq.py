@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.llm.arrays import cast, find_library, invert, load_kernels, run_recorded
+from edgewright.llm.arrays import cast, find_library, invert, load_kernels, run_recorded, turn
 from edgewright.llm.rounding.codes import Codes, Grid, join_codes
 from edgewright.llm.rounding.refine import refine_codes
 from edgewright.llm.rounding.rows import quantize_by_rows
@@ -34,7 +34,7 @@ class Compensation:
         factor = library.flip(find_triangle(library.flip(damped, (0, 1))), (0, 1))
         diagonal = library.diagonal(factor)
         # Of a column's error, what each later column takes on.
-        self._shares = cast(factor / diagonal, "float32")
+        self._shares = cast(factor * (1 / diagonal), "float32")
         # What an error costs after all that later columns make up for.
         self._costs = cast(diagonal * diagonal, "float32")
 
@@ -55,8 +55,8 @@ class Compensation:
         return quantize_by_rows(weights, quantize_rows, ROWS_PIECE)
 
     def _quantize_rows(self, weights: Array, grid: Grid) -> Codes:
-        # Columns lie side by side in memory: each is taken by itself.
-        columns = cast(weights, "float32").T + 0.0
+        # Each column is taken by itself.
+        columns = turn(cast(weights, "float32"))
         errors = find_library(columns).zeros_like(columns)
         count = len(columns)
         span = grid.find_span(count)
@@ -86,10 +86,10 @@ class Compensation:
             # For the columns as they are now, corrected for the errors of those before.
             chosen.append(search_scales(now.T[:, None], costs[number : number + 1], grid, units))
             code, errors[here] = _round_block(now, columns[here], self._shares[here, here], chosen[-1], grid)
-            codes.append(code.T)
+            codes.append(code)
             rest = slice(first + block, stop)
             targets[first - start + block :] += self._shares[here, rest].T @ errors[here]
-        return pack_span(library.concatenate(codes, axis=1), _stack_scales(chosen), units, grid)
+        return pack_span(turn(library.concatenate(codes, axis=0)), _stack_scales(chosen), units, grid)
 
 
 def _round_block(

@@ -1,7 +1,7 @@
 """Codes and scales made better in turns: each is chosen anew for what the others are."""
 
 from edgewright.core.numbers import Array
-from edgewright.llm.arrays import cast, find_library, invert, run_recorded
+from edgewright.llm.arrays import cast, find_library, invert, run_recorded, turn
 from edgewright.llm.rounding.codes import Codes, Nested, choose_rows, pack_codes, round_to_half
 
 TURNS = 3
@@ -103,11 +103,11 @@ def _find_factors(parts: Array, targets: Array, moments: Array) -> Array:
 def _choose_codes_anew(weights: Array, codes: Codes, moments: Array) -> tuple[Codes, Array]:
     """Column by column: the best code of each while all others stay; and the error's slopes after it."""
     library, grid = find_library(weights), codes.grid
-    # Columns lie side by side in memory: each is taken by itself.
-    values = codes.decode().T + 0.0
-    slopes = ((weights - values.T) @ moments).T + 0.0
-    scales = codes.scales.T
-    zeros = 0.0 * scales if codes.zeros is None else cast(codes.zeros, "float32").T
+    # Each column is taken by itself.
+    decoded = codes.decode()
+    values, slopes = turn(decoded), turn((weights - decoded) @ moments)
+    scales = turn(codes.scales)
+    zeros = 0.0 * scales if codes.zeros is None else turn(cast(codes.zeros, "float32"))
     size, parts = len(values) // len(scales), []
     for start in range(0, len(values), STRIDE):
         stop = min(start + STRIDE, len(values))
@@ -117,7 +117,7 @@ def _choose_codes_anew(weights: Array, codes: Codes, moments: Array) -> tuple[Co
         parts.append(chosen)
         for rest in (slice(0, start), slice(stop, None)):
             slopes[rest] -= moments[rest, here] @ changes
-    chosen = library.concatenate(parts, axis=0).T
+    chosen = turn(library.concatenate(parts, axis=0))
     return pack_codes(chosen, codes.scales, codes.zeros, grid, codes.nested), slopes.T
 
 

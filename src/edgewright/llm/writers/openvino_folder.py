@@ -23,6 +23,8 @@ from edgewright.llm.writers.openvino_tokenizer import spell_settings, write_toke
 MODEL, DATA = "openvino_model.xml", "openvino_model.bin"
 # Values of an activation that share a scale when they are rounded; 0: they are not.
 ACTIVATION_GROUPS = {INT8_ACTIVATIONS: "32", FLOAT_ACTIVATIONS: "0"}
+# Where a model says what its weights are in.
+PRECISION_PLACE = ("edgewright", "precision")
 # Of a file that is copied at a time.
 CHUNK = 1 << 24
 
@@ -54,6 +56,7 @@ def _make_model(checkpoint: Checkpoint, recipe: Recipe, texts: Sequence[Array]) 
         is_half = is_matrix and recipe.find_precision(tensor.name) == "fp16"
         weights[tensor.name] = factory.make(tensor, "float16" if is_half else "float32")
     model = OpenvinoDecoder(checkpoint.spec, weights).build()
+    model.set_rt_info(recipe.width, list(PRECISION_PLACE))
     if recipe.activations:
         group = ACTIVATION_GROUPS[recipe.activations]
         model.set_rt_info(group, ["runtime_options", "DYNAMIC_QUANTIZATION_GROUP_SIZE"])
