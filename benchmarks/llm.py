@@ -12,12 +12,16 @@ import platform
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.llm_flows import ROOT, Flow, list_our_flows, list_peer_flows, measure_size, run_flow
 from benchmarks.llm_tables import write_page
+
+if TYPE_CHECKING:
+    from edgewright.llm.evaluate_file import FloatRun
 
 RESULTS = ROOT / "benchmarks" / "results" / "llm.json"
 PARTS = ("perplexity", "other", "codes", "greedy", "time")
@@ -48,7 +52,7 @@ def main() -> None:
     parser.add_argument("--other", type=Path)
     parser.add_argument("--large", type=Path)
     parser.add_argument("--windows", type=int)
-    parser.add_argument("--only", metavar="WORDS", default="")
+    parser.add_argument("--only", metavar="WORDS", nargs="+", default=[])
     parser.add_argument("--work", type=Path, default=ROOT / "output" / "llm")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
@@ -86,7 +90,8 @@ def measure_perplexity(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             continue
         is_slow = "mlx" in flow.output and flow.precision != "int4"
         windows = FEW_WINDOWS if is_slow else options.windows
-        score = evaluate_file(path, options.text, against=options.model, windows=windows)
+        floats = _run_floats(options.model, options.text, windows)
+        score = evaluate_file(path, options.text, against=options.model, windows=windows, floats=floats)
         yield {**row, "bytes": measure_size(path), "score": asdict(score)}
         print(flow.name, flow.precision, score.perplexity, score.increase, flush=True)
 
@@ -100,7 +105,10 @@ def measure_other_text(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for flow in _list_flows(options):
         if flow.precision != "int4" or not Path(flow.output).exists() or "mlx" in flow.output:
             continue
-        score = evaluate_file(flow.output, options.other, against=options.model, windows=options.windows)
+        floats = _run_floats(options.model, options.other, options.windows)
+        score = evaluate_file(
+            flow.output, options.other, against=options.model, windows=options.windows, floats=floats
+        )
         yield {"name": flow.name, "command": flow.command, "score": asdict(score)}
         print(flow.name, score.perplexity, score.increase, flush=True)
 
@@ -108,7 +116,19 @@ def measure_other_text(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 def _list_flows(options: argparse.Namespace) -> list[Flow]:
     ours = list_our_flows(options.model, options.calib, options.work)
     flows = [*ours, *list_peer_flows(options.model, options.work)]
-    return [flow for flow in flows if options.only in flow.command]
+    return [flow for flow in flows if any(words in flow.command for words in options.only or [""])]
+
+
+@cache
+def _run_floats(model: Path, text: Path, windows: int | None) -> "FloatRun":
+    """Once for all files."""
+    from edgewright.llm.evaluate_file import WINDOW, measure_floats
+    from edgewright.llm.forward import cut_windows
+    from edgewright.llm.load.checkpoint import Checkpoint
+    from edgewright.llm.texts import read_tokens
+
+    checkpoint = Checkpoint(model)
+    return measure_floats(checkpoint, cut_windows(read_tokens(model, text), WINDOW, windows))
 
 
 def measure_codes(options: argparse.Namespace) -> list[dict[str, Any]]:

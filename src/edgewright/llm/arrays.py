@@ -94,7 +94,7 @@ def cast(array: Array, dtype: str) -> Array:
 
 def turn(array: Array) -> Array:
     """A matrix whose rows, which lie side by side in memory, are the columns of another."""
-    turned: Array = np.ascontiguousarray(array.T) if isinstance(array, np.ndarray) else array.T.contiguous()  # type: ignore[attr-defined]
+    turned: Array = np.ascontiguousarray(array.T) if isinstance(array, np.ndarray) else array.T.contiguous()
     return turned
 
 

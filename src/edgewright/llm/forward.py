@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -18,8 +19,11 @@ from edgewright.llm.load.checkpoint import (
 )
 from edgewright.llm.load.spec import ModelSpec
 from edgewright.llm.rotary import make_rotary_tables, turn_heads
+from edgewright.llm.threads import map_in_threads
 
 LEAST = -1e30
+# Texts that are within a layer at once.
+TEXTS = 16
 
 # Gets the name of a matrix and what it is multiplied with, [tokens, values].
 Watch = Callable[[str, Array], None]
@@ -60,21 +64,15 @@ def run_texts(
     normals = _normalize_texts(spec, states, weights["input_layernorm.weight"])
     for name in _name_projections(spec):
         prepare(f"{name}.weight", normals)
-    mixed = [_attend(spec, weights, normal) for normal in normals]
+    mixed = map_in_threads(partial(_attend, spec, weights), normals)
     prepare("self_attn.o_proj.weight", mixed)
-    states = [
-        state + _multiply(weights, "self_attn.o_proj", inputs)
-        for state, inputs in zip(states, mixed, strict=True)
-    ]
+    states = _add_products(states, weights, "self_attn.o_proj", mixed)
     normals = _normalize_texts(spec, states, weights["post_attention_layernorm.weight"])
     for name in _name_gates(spec):
         prepare(f"{name}.weight", normals)
-    inner = [_feed_forward(spec, weights, normal) for normal in normals]
+    inner = map_in_threads(partial(_feed_forward, spec, weights), normals)
     prepare("mlp.down_proj.weight", inner)
-    return [
-        state + _multiply(weights, "mlp.down_proj", inputs)
-        for state, inputs in zip(states, inner, strict=True)
-    ]
+    return _add_products(states, weights, "mlp.down_proj", inner)
 
 
 def iterate_float_logits(checkpoint: Checkpoint, texts: Sequence[Array]) -> Iterator[Array]:
@@ -82,7 +80,11 @@ def iterate_float_logits(checkpoint: Checkpoint, texts: Sequence[Array]) -> Iter
     states = [read_embeddings(checkpoint, text) for text in texts]
     for number in range(checkpoint.spec.layers):
         weights = read_layer(checkpoint, number)
-        states = [run_layer(checkpoint.spec, weights, state) for state in states]
+        states = [
+            state
+            for start in range(0, len(states), TEXTS)
+            for state in run_texts(checkpoint.spec, weights, states[start : start + TEXTS])
+        ]
     gain, head = checkpoint.read(FINAL_NORM), checkpoint.read(checkpoint.head)
     for state in states:
         yield np.asarray(normalize(state, gain, checkpoint.spec.norm_epsilon) @ head.T)
@@ -174,6 +176,13 @@ def _feed_forward(spec: ModelSpec, weights: Weights, normal: Array) -> Array:
     gates, ups = whole[:, : spec.intermediate], whole[:, spec.intermediate :]
     inner: Array = gates / (1 + library.exp(-gates)) * ups
     return inner
+
+
+def _add_products(
+    states: Sequence[Array], weights: Weights, name: str, inputs: Sequence[Array]
+) -> list[Array]:
+    products = map_in_threads(partial(_multiply, weights, name), inputs)
+    return [state + product for state, product in zip(states, products, strict=True)]
 
 
 def _multiply(weights: Weights, name: str, inputs: Array) -> Array:

@@ -208,10 +208,11 @@ def _collect_moments(checkpoint: Checkpoint, weights: Weights, states: Sequence[
 
 def _sum_products(inputs: Sequence[Array]) -> Array:
     """Of all tokens, many texts at a time."""
-    library, products = find_library(inputs[0]), None
+    library = find_library(inputs[0])
+    products: Array | None = None
     for start in range(0, len(inputs), TEXTS):
         joined = library.concatenate(inputs[start : start + TEXTS], axis=0)
-        part = joined.T @ joined
+        part: Array = joined.T @ joined
         products = part if products is None else products + part
     assert products is not None
     return products

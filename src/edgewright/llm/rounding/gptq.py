@@ -11,6 +11,7 @@ from edgewright.llm.rounding.codes import Codes, Grid, join_codes
 from edgewright.llm.rounding.refine import refine_codes
 from edgewright.llm.rounding.rows import quantize_by_rows
 from edgewright.llm.rounding.scales import Scales, choose_units, pack_span, search_scales
+from edgewright.llm.threads import keep_products_single
 
 # Added to the diagonal as a share of its mean, so that the inverse exists.
 DAMPING = 0.01
@@ -141,11 +142,13 @@ def find_triangle(moments: Array) -> Array:
     if not isinstance(moments, np.ndarray):
         triangle: Array = find_library(moments).linalg.cholesky(moments)
         return triangle
-    try:
-        return _find_triangle_by_panels(moments)
-    except np.linalg.LinAlgError:
-        # Inputs that are nearly the same need more digits.
-        return _find_triangle_by_panels(moments.astype(np.float64))
+    # Threads gain nothing on many small products, and lose much where other programs run.
+    with keep_products_single():
+        try:
+            return _find_triangle_by_panels(moments)
+        except np.linalg.LinAlgError:
+            # Inputs that are nearly the same need more digits.
+            return _find_triangle_by_panels(moments.astype(np.float64))
 
 
 def _find_triangle_by_panels(moments: Array) -> Array:

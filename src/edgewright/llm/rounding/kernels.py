@@ -28,17 +28,18 @@ SCALE, ZERO, LEAST, LOW, HIGH, TRIAL, TRIAL_ZERO, INVERSE, ABOVE, BELOW = range(
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
-def compile_kernel(signature: str, *, may_contract: bool = True) -> Callable[[Kernel], Kernel]:
-    """Compiled once and kept on disk; other threads go on while it runs."""
-    options: dict[str, Any] = {
-        "cache": True,
-        "nogil": True,
-        "fastmath": {"contract"} if may_contract else False,
-    }
+def compile_kernel(signature: str, *freedoms: str) -> Callable[[Kernel], Kernel]:
+    """Compiled once and kept on disk; other threads go on while it runs.
+
+    Args:
+        signature: the datatypes of its arguments.
+        freedoms: what the compiler may do to sums: contract them with products, reassociate them.
+    """
+    options: dict[str, Any] = {"cache": True, "nogil": True, "fastmath": set(freedoms) or False}
     return cast("Callable[[Kernel], Kernel]", numba.njit(signature, **options))
 
 
-@compile_kernel("float32(float32)", may_contract=False)
+@compile_kernel("float32(float32)")
 def round_half(value: Any) -> Any:
     """As half precision holds it."""
     if value >= LARGEST_HALF:
@@ -51,7 +52,7 @@ def round_half(value: Any) -> Any:
     return split - (split - value)
 
 
-@compile_kernel("void(float32[:,::1], float32[:,::1])")
+@compile_kernel("void(float32[:,::1], float32[:,::1])", "contract")
 def find_bounds(tile: Array, lanes: Array) -> None:
     """The smallest and the largest value of each lane."""
     low, high = lanes[LOW], lanes[HIGH]
@@ -65,7 +66,7 @@ def find_bounds(tile: Array, lanes: Array) -> None:
             high[lane] = max(high[lane], value)
 
 
-@compile_kernel("void(float32[:,::1], float32, float32[::1], b1)")
+@compile_kernel("void(float32[:,::1], float32, float32[::1], b1)", "contract")
 def propose_scales(lanes: Array, shift: Any, limits: Array, is_symmetric: bool) -> None:
     """Scales that reach the largest value, or somewhat less or more."""
     lowest, highest = limits
@@ -83,7 +84,7 @@ def propose_scales(lanes: Array, shift: Any, limits: Array, is_symmetric: bool) 
         lanes[INVERSE, lane] = NONE if scale == NONE else ONE / scale
 
 
-@compile_kernel("void(float32[:,::1], float32[::1], float32[:,::1], float32[::1])")
+@compile_kernel("void(float32[:,::1], float32[::1], float32[:,::1], float32[::1])", "contract")
 def fit_scales(tile: Array, costs: Array, lanes: Array, limits: Array) -> None:
     """The scales at which the codes of the proposed ones are nearest to the values, by least squares."""
     lowest, highest = limits
@@ -105,7 +106,7 @@ def fit_scales(tile: Array, costs: Array, lanes: Array, limits: Array) -> None:
         inverse[lane] = NONE if scale == NONE else ONE / scale
 
 
-@compile_kernel("void(float32[:,::1], float32[::1], float32[:,::1], float32[::1])")
+@compile_kernel("void(float32[:,::1], float32[::1], float32[:,::1], float32[::1])", "contract")
 def keep_better(tile: Array, costs: Array, lanes: Array, limits: Array) -> None:
     """Of each lane, the scale that leaves less error."""
     lowest, highest = limits
@@ -125,7 +126,9 @@ def keep_better(tile: Array, costs: Array, lanes: Array, limits: Array) -> None:
             lanes[SCALE, lane], lanes[ZERO, lane] = scales[lane], zeros[lane]
 
 
-@compile_kernel("void(float32[:,:,:], float32[:,::1], float32[::1], float32[::1], b1, float32[:,:,::1])")
+@compile_kernel(
+    "void(float32[:,:,:], float32[:,::1], float32[::1], float32[::1], b1, float32[:,:,::1])", "contract"
+)
 def search_blocks(
     blocks: Array, costs: Array, shifts: Array, limits: Array, is_symmetric: bool, chosen: Array
 ) -> None:
@@ -152,7 +155,8 @@ def search_blocks(
 
 @compile_kernel(
     "void(float32[:,::1], float32[:,::1], float32[:,::1], float32[::1], float32[::1], float32, float32,"
-    " float32[:,::1], float32[:,::1])"
+    " float32[:,::1], float32[:,::1])",
+    "contract",
 )
 def round_columns(  # noqa: PLR0913, PLR0917 - by position
     targets: Array,
@@ -191,7 +195,7 @@ def round_columns(  # noqa: PLR0913, PLR0917 - by position
                     tile[later, lane] += share * gaps[lane]
 
 
-@compile_kernel("void(uint8[:,::1], b1, float32[:,::1], float32[:,::1], float32[:,::1])")
+@compile_kernel("void(uint8[:,::1], b1, float32[:,::1], float32[:,::1], float32[:,::1])", "contract")
 def decode_blocks(codes: Array, is_signed: bool, scales: Array, zeros: Array, values: Array) -> None:
     """What bytes stand for: scale x (code - zero), zeros of no size where all are 0."""
     height, width = scales.shape
@@ -206,3 +210,59 @@ def decode_blocks(codes: Array, is_signed: bool, scales: Array, zeros: Array, va
                 if is_signed:
                     code = (code ^ 128) - 128
                 values[row, place] = (np.float32(code) - zero) * scale
+
+
+@compile_kernel("void(float32[:,::1], float32[:,::1], float32[:,::1])", "contract", "reassoc")
+def sum_block_products(left: Array, right: Array, sums: Array) -> None:
+    """Of each row and block, the sum of products of values that stand at the same place."""
+    height, width = sums.shape
+    count = left.shape[1] // width
+    for row in range(height):
+        for block in range(width):
+            total = NONE
+            for place in range(block * count, (block + 1) * count):
+                total += left[row, place] * right[row, place]
+            sums[row, block] = total
+
+
+@compile_kernel(
+    "void(float32[:,::1], float32[:,::1], float32[:,::1], float32[:,::1], float32[:,::1], float32[::1],"
+    " float32[:,::1], float32[:,::1])",
+    "contract",
+)
+def choose_columns(  # noqa: PLR0913, PLR0917 - by position
+    values: Array,
+    slopes: Array,
+    moments: Array,
+    scales: Array,
+    zeros: Array,
+    limits: Array,
+    codes: Array,
+    changes: Array,
+) -> None:
+    """Codes of columns, which are rows here, each the best while all others stay; slopes go along."""
+    lowest, highest = limits
+    count, height = values.shape
+    tile, moves = np.empty((count, TILE), np.float32), np.zeros(TILE, np.float32)
+    for start in range(0, height, TILE):
+        lanes = min(TILE, height - start)
+        for column in range(count):
+            for lane in range(lanes):
+                tile[column, lane] = slopes[column, start + lane]
+        for column in range(count):
+            weight = ONE / moments[column, column]
+            for lane in range(lanes):
+                row = start + lane
+                scale, zero = scales[column, row], zeros[column, row]
+                best = values[column, row] + tile[column, lane] * weight
+                code = (((best / scale if scale != NONE else NONE) + zero) + WHOLE) - WHOLE
+                code = min(max(code, lowest), highest)
+                moves[lane] = (code - zero) * scale - values[column, row]
+                codes[column, row], changes[column, row] = code, moves[lane]
+            for other in range(count):
+                share = moments[other, column]
+                for lane in range(TILE):
+                    tile[other, lane] -= share * moves[lane]
+        for column in range(count):
+            for lane in range(lanes):
+                slopes[column, start + lane] = tile[column, lane]
