@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from edgewright.core.numbers import Array
 from edgewright.llm.rounding.codes import Codes
 
-# Rows from which the error of products is estimated: of all rows it would take longer than their codes.
-FEW_ROWS = 128
+# Rows of a piece from which errors are estimated: of all rows it would take longer than their codes.
+FEW_ROWS = 256
 
 
 @dataclass(frozen=True)
 class MatrixError:
-    """How far a matrix on its grid is from the float one, in decibels: signal over error."""
+    """How far a matrix on its grid is from the float one, in decibels: signal over error.
+
+    Of a tall matrix, some rows from all over it tell.
+    """
 
     name: str
     bits: int
@@ -41,15 +44,14 @@ class MatrixErrors:
             codes: what they are now.
             moments: sums over tokens of the products of inputs, where a text calibrates.
         """
-        weights, values = rows
+        weights, values = (part[:: max(1, len(part) // FEW_ROWS)] for part in rows)
         pair = (weights, weights - values)
         sums = [float((part * part).sum()) for part in pair]
-        few = [part[:: max(1, len(part) // FEW_ROWS)] for part in pair]
-        sums += [0.0 if moments is None else float(((part @ moments) * part).sum()) for part in few]
+        sums += [0.0 if moments is None else float(((part @ moments) * part).sum()) for part in pair]
         kind = (codes.grid.bits, codes.codes.shape[1] // codes.scales.shape[1])
-        _, before, values = self._sums.get(name, (kind, (0.0,) * 4, 0))
+        _, before, count = self._sums.get(name, (kind, (0.0,) * 4, 0))
         total = tuple(old + new for old, new in zip(before, sums, strict=True))
-        self._sums[name] = kind, total, values + math.prod(weights.shape)
+        self._sums[name] = kind, total, count + math.prod(rows[0].shape)
 
     def list_errors(self) -> tuple[MatrixError, ...]:
         """In the order in which matrices were quantized."""
