@@ -1,10 +1,12 @@
 """GPTQ: the error of each column is made up for by the columns that are not rounded yet."""
 
 import math
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from edgewright.core.errors import BadInput
 from edgewright.core.numbers import Array
 from edgewright.llm.arrays import cast, find_library, invert, load_kernels, run_recorded, turn
 from edgewright.llm.rounding.codes import Codes, Grid, join_codes
@@ -144,11 +146,16 @@ def find_triangle(moments: Array) -> Array:
         return triangle
     # Threads gain nothing on many small products, and lose much where other programs run.
     with keep_products_single():
-        try:
-            return _find_triangle_by_panels(moments)
-        except np.linalg.LinAlgError:
-            # Inputs that are nearly the same need more digits.
-            return _find_triangle_by_panels(moments.astype(np.float64))
+        # Inputs that are nearly the same need more digits.
+        for dtype in (np.float32, np.float64):
+            with suppress(np.linalg.LinAlgError):
+                lower = _find_triangle_by_panels(moments.astype(dtype, copy=False))
+                if np.isfinite(np.diagonal(lower)).all():
+                    return lower
+    raise BadInput(
+        "what the text makes of the inputs of a matrix are no numbers that can be computed with",
+        do="look at the checkpoint's weights, or choose --recipe fast, which needs no text",
+    )
 
 
 def _find_triangle_by_panels(moments: Array) -> Array:
