@@ -74,7 +74,7 @@ class LanguageModelOptions(OptionGroup):
         also="--calib-tokens",
         type=make_number_parser(1),
         metavar="N",
-        default=1 << 14,
+        default=1 << 16,
         help="tokens of --calib at most, in pieces of 256 from all over it; fewer take less time",
     )
     awq: bool = opt(

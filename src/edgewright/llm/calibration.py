@@ -11,7 +11,7 @@ from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.texts import read_tokens
 
 # Tokens of one piece, and of all pieces where nothing is said: more changes codes little and takes time.
-PIECE_TOKENS, MOST_TOKENS = 256, 1 << 14
+PIECE_TOKENS, MOST_TOKENS = 256, 1 << 16
 
 
 def read_calibration_texts(checkpoint: Checkpoint, path: Path, most: int = MOST_TOKENS) -> list[Array]:
