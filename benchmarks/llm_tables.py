@@ -68,8 +68,8 @@ def _draw_other(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield f"{Path(score['text']).name}, {score['windows']} pieces, float {score['float_perplexity']:.2f}."
     yield ""
     yield (
-        "The model knows little of such a text, and its perplexity says little of 4 bits; the divergence of what it "
-        "says from what the float model says does (8 pieces)."
+        "The model knows little of such a text, and its perplexity says little of 4 bits; the divergence of "
+        "what it says from what the float model says does (8 pieces)."
     )
     yield ""
     yield "| tool | perplexity | rise | divergence, nats |"
