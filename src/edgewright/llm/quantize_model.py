@@ -157,7 +157,7 @@ def choose_recipe(
 
 def _check_precisions(kind: str, recipe: Recipe) -> None:
     """Whether the format holds what was asked for as it is."""
-    missing = [name for name in HOLDERS if recipe.lists_precision(name) and kind not in HOLDERS[name]]
+    missing = [name for name in HOLDERS if recipe.has_precision(name) and kind not in HOLDERS[name]]
     if missing:
         kinds = [other for other in FORMATS if all(other in HOLDERS[name] for name in missing)]
         raise UnsupportedFeature(

@@ -86,7 +86,7 @@ class Recipe:
         """Whether the user said something of this matrix."""
         return bool(self._list_patterns(tensor))
 
-    def lists_precision(self, precision: str) -> bool:
+    def has_precision(self, precision: str) -> bool:
         """Whether some matrix may have it."""
         return precision in {self.precision, *self.keep.values()}
 

@@ -27,7 +27,7 @@ def write_safetensors(
 
     The encodings of what QNN can hold (LPBQ, 8 bits with a scale for each row) are in a file beside.
     """
-    is_lpbq = recipe.lists_precision("lpbq")
+    is_lpbq = recipe.has_precision("lpbq")
     # QNN has no blocks of 8 bits.
     recipe = replace(recipe, block=0) if recipe.precision == "lpbq" else recipe
     recipe = recipe.widen_head(checkpoint.head)
