@@ -10,7 +10,8 @@ INTRODUCTION = """\
 # Language models: the four flows and ours
 
 Every file was run in the runtime that it is for, on the same pieces of the same text, beside the checkpoint
-in floats. The rise is that of perplexity over the float model's, with the 95 % interval of the difference.
+in floats. The rise is that of perplexity over the float model's, with the 95 % interval of the difference;
+the divergence of what the file says from what the float model says (8 pieces) tells files apart more finely.
 `make bench-llm` writes this page; each table says when and with what.
 """
 
@@ -39,21 +40,22 @@ def _draw_perplexity(rows: list[dict[str, Any]]) -> Iterator[str]:
     if all(row["name"].startswith("Edgewright") for row in rows):
         yield "This run was ended before the peers' turn: their rows are not there."
     yield ""
-    yield "| tool | | MB | perplexity | rise | writes tokens / s | command |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| tool | | MB | perplexity | rise | divergence, nats | writes tokens / s | command |"
+    yield "|---|---|---|---|---|---|---|---|"
     for row in sorted(rows, key=lambda row: ORDER.index(row["precision"])):
         yield f"| {row['name']} | {row['precision']} | {_spell_row(row, pieces)} | `{row['command']}` |"
 
 
 def _spell_row(row: dict[str, Any], pieces: int) -> str:
     if "score" not in row:
-        return f"- | {row['problem'].replace('|', '/')} | - | -"
+        return f"- | {row['problem'].replace('|', '/')} | - | - | -"
     score = row["score"]
     written = score["written_per_second"]
     speed = "-" if written is None else f"{written:.0f}"
     few = f" ({score['windows']} pieces, float {score['float_perplexity']:.4f})"
     perplexity = f"{score['perplexity']:.4f}{'' if score['windows'] == pieces else few}"
-    return f"{row['bytes'] / 1e6:.2f} | {perplexity} | {_spell_rise(score)} | {speed}"
+    figures = f"{_spell_rise(score)} | {score['divergence']:.5f}"
+    return f"{row['bytes'] / 1e6:.2f} | {perplexity} | {figures} | {speed}"
 
 
 def _spell_rise(score: dict[str, Any]) -> str:
