@@ -93,6 +93,12 @@ def list_stored_tensors(path: Path) -> dict[str, StoredTensor]:
                 do="download or save the file again",
             )
         end = max(end, tensor.offset + tensor.nbytes)
+    if tensors and end < start + size:
+        raise BadInput(
+            f"{start + size - end} bytes at the end of the file belong to no tensor",
+            Where(file=str(path)),
+            do="download or save the file again",
+        )
     return tensors
 
 
