@@ -6,6 +6,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm
+from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
 from edgewright.backends.htp.mean_sums import average_axes, average_places
 from edgewright.backends.htp.requantize import (
@@ -38,6 +39,7 @@ from edgewright.ops.elementwise import (
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.pool import PoolAvg2d
+from edgewright.ops.quant import Convert
 from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.reference import fills_gaps
@@ -55,6 +57,8 @@ POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
 
 def htp_sums(graph: Graph, node: Node) -> SumForm | None:
     """The form of a node of 8 bits; None where it is not known, or ordinary rounding does the same."""
+    if isinstance(node.op, Convert):
+        return convert_values(graph, node)
     is_moved = node.op.keeps_encoding and not fills_gaps(node.op)
     rule = RULES.get(type(node.op), move_values if is_moved else None)
     if rule is None or not _is_plain(graph, node):
@@ -65,11 +69,13 @@ def htp_sums(graph: Graph, node: Node) -> SumForm | None:
 def has_coarse_sums(graph: Graph, node: Node) -> bool:
     """Whether a node is a sum of products that HTP cuts before it rounds it."""
     is_product = RULES.get(type(node.op)) in (_convolution, _fully_connected)
-    return is_product and not _is_fine(node.op) and htp_sums(graph, node) is not None
+    return is_product and not _is_fine(graph, node) and htp_sums(graph, node) is not None
 
 
-def _is_fine(op: Op) -> bool:
-    return isinstance(op, DepthWiseConv2d) and max(op.stride) > 1
+def _is_fine(graph: Graph, node: Node) -> bool:
+    """Whether sums are multiplied whole: those of strides, where a kernel has more than one place."""
+    op, places = node.op, graph.types[node.inputs[1]].shape[:2]
+    return isinstance(op, DepthWiseConv2d) and max(op.stride) > 1 and places != (1, 1)
 
 
 def _is_plain(graph: Graph, node: Node) -> bool:
@@ -81,7 +87,7 @@ def _is_plain(graph: Graph, node: Node) -> bool:
 def _convolution(graph: Graph, node: Node) -> SumForm | None:
     if isinstance(node.op, Conv2d) and _is_long(node.op, graph.types[node.inputs[1]]):
         return None
-    return _product(graph, node, -1, is_fine=_is_fine(node.op))
+    return _product(graph, node, -1, is_fine=_is_fine(graph, node))
 
 
 def _is_long(op: Conv2d, weights: TensorType) -> bool:
