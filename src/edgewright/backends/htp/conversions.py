@@ -9,8 +9,9 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 
-# Of 16 bits: bits of the factor below a step, and how many of them are lost before offsets are added.
-NARROWED_BITS, LOST_BITS = 22, 15
+# Of 16 bits: bits of the factor, at most so many of them below a step, and how many of these are lost
+# before offsets are added.
+FACTOR_BITS, MOST_BITS, LOST_BITS = 15, 22, 15
 
 
 def convert_values(graph: Graph, node: Node) -> SumForm | None:
@@ -44,11 +45,13 @@ def _rescale(x: Encoding, y: Encoding) -> Array | None:
 
 
 def _narrow(x: Encoding, y: Encoding) -> Array | None:
-    """Products are rounded to 1/128 step, and what the offsets add is a multiple of that; then all is cut."""
-    factor = np.floor(x.scales[0] / y.scales[0] * 2.0**NARROWED_BITS + 0.5)
-    if not (np.isfinite(factor) and 0 < factor < 1 << LOST_BITS):
+    """Products lose 15 bits, what the offsets add has none of these, and then all is cut to a step."""
+    ratio = x.scales[0] / y.scales[0]
+    if not (np.isfinite(ratio) and 0 < ratio < 1):
         return None
-    offset = factor * (x.offsets[0] - 1) - (y.offsets[0] - 0.5) * 2.0**NARROWED_BITS
+    bits = min(MOST_BITS, FACTOR_BITS - 1 - int(np.ceil(np.log2(ratio))))
+    factor = np.floor(ratio * 2.0**bits + 0.5)
+    offset = factor * (x.offsets[0] - 1) - (y.offsets[0] - 0.5) * 2.0**bits
     parts = np.ceil(offset / (1 << LOST_BITS) - 0.5)
     products = np.floor(factor * (np.arange(1 << 16) + 1) / (1 << LOST_BITS) + 0.5)
-    return np.asarray(np.floor((products + parts) / (1 << (NARROWED_BITS - LOST_BITS))))
+    return np.asarray(np.floor((products + parts) / 2.0 ** (bits - LOST_BITS)))
