@@ -8,6 +8,7 @@ import numpy as np
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm
 from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
+from edgewright.backends.htp.gated_sums import cut_gated, gate_sums, is_gated, pass_gated
 from edgewright.backends.htp.mean_sums import average_axes, average_places
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
@@ -26,7 +27,7 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, given
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import Prelu
+from edgewright.ops.activation import HardSwish, Prelu
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.elementwise import (
@@ -121,8 +122,12 @@ def _product(graph: Graph, node: Node, axis: int, *, is_fine: bool) -> SumForm |
     factor = multiplier(x.scales[0], scales, y.scales[0], FINE_BITS if is_fine else COARSE_BITS)
     if factor is None:
         return None
-    unit = np.ones_like(factor.cut) if is_fine else factor.cut
-    steps = _round_whole(factor, y.offsets[0]) if is_fine else cut_sums(factor.value / factor.cut)
+    is_bent = not is_fine and is_gated(graph, node)
+    unit = cut_gated(factor, y.offsets[0]) if is_bent else np.ones_like(factor.cut) if is_fine else factor.cut
+    if is_bent:
+        steps = gate_sums(factor, unit, scales * x.scales[0])
+    else:
+        steps = _round_whole(factor, y.offsets[0]) if is_fine else cut_sums(factor.value / factor.cut)
     if _is_matrix(graph, node):
         added = _added(graph, node, bias) if bias.size else np.zeros(unit.shape)
         matrix = stored.reshape(-1, stored.shape[-1]).astype(np.int8)
@@ -258,6 +263,7 @@ RULES: dict[type[Op], Rule] = {
     ElementWiseSubtract: _sum,
     ElementWiseMultiply: multiply_values,
     ElementWiseNeg: negate_values,
+    HardSwish: pass_gated,
     PoolAvg2d: average_places,
     Prelu: bend_values,
     ReduceMean: average_axes,
