@@ -58,11 +58,9 @@ POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
 
 def htp_sums(graph: Graph, node: Node) -> SumForm | None:
     """The form of a node of 8 bits; None where it is not known, or ordinary rounding does the same."""
-    if isinstance(node.op, Convert):
-        return convert_values(graph, node)
     is_moved = node.op.keeps_encoding and not fills_gaps(node.op)
     rule = RULES.get(type(node.op), move_values if is_moved else None)
-    if rule is None or not _is_plain(graph, node):
+    if rule is None or not (rule is convert_values or _is_plain(graph, node)):
         return None
     return rule(graph, node)
 
@@ -251,6 +249,7 @@ def _sum(graph: Graph, node: Node) -> SumForm | None:
 
 Rule = Callable[[Graph, Node], SumForm | None]
 RULES: dict[type[Op], Rule] = {
+    Convert: convert_values,
     Conv2d: _convolution,
     DepthWiseConv2d: _convolution,
     TransposeConv2d: _convolution,

@@ -7,7 +7,6 @@ from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import HardSwish
 from edgewright.ops.rearrange import Reshape
 
 
@@ -36,7 +35,7 @@ def _way(graph: Graph, node: Node) -> list[Node]:
         if not isinstance(maker.op, Reshape):
             is_same = graph.types[value].encoding == graph.types[node.outputs[0]].encoding
             is_read = has_coarse_sums(graph, maker) or _is_wide_clamp(graph, maker, node)
-            return way if is_read and (not is_same or isinstance(node.op, HardSwish)) else []
+            return way if is_read and (not is_same or node.op.is_gated_on_htp) else []
         value = maker.inputs[0]
     return []
 
@@ -51,7 +50,7 @@ def _fuse(graph: Graph, node: Node) -> None:
     way = _way(graph, node)
     names = {value: graph.fresh_name(value) for maker in way for value in maker.outputs}
     kind = graph.types[way[0].outputs[0]]
-    is_done = node.op.is_clamp or isinstance(node.op, HardSwish)
+    is_done = node.op.is_clamp or node.op.is_gated_on_htp
     seen = graph.types[node.outputs[0]] if is_done else _refine(kind)
     for maker in way:
         inputs = [names.get(value, value) for value in maker.inputs]

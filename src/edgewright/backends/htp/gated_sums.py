@@ -9,7 +9,6 @@ from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.requantize import Multiplier, is_byte
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
-from edgewright.ops.activation import HardSwish
 from edgewright.ops.rearrange import Reshape
 
 # Bits of a gate below one, in units of cut sums, and of its slope.
@@ -30,14 +29,14 @@ def is_gated(graph: Graph, node: Node) -> bool:
         value = reader.outputs[0]
         if not isinstance(reader.op, Reshape):
             is_same = graph.types[value].encoding == kind.encoding
-            return isinstance(reader.op, HardSwish) and is_byte(kind) and is_same
+            return reader.op.is_gated_on_htp and is_byte(kind) and is_same
     return False
 
 
 def pass_gated(graph: Graph, node: Node) -> SumForm | None:
     """A HardSwish whose work the product before it has done."""
     maker = graph.producer(node.inputs[0])
-    while maker is not None and isinstance(maker.op, Reshape):
+    while maker is not None and maker.op.keeps_encoding:
         maker = graph.producer(maker.inputs[0])
     encoding = graph.types[node.inputs[0]].encoding
     if maker is None or encoding is None or not maker.op.is_product or not is_gated(graph, maker):

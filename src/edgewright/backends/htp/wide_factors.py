@@ -4,7 +4,7 @@ import numpy as np
 
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
-from edgewright.ops.norm import Batchnorm
+from edgewright.quantize.rules import find_second_operand_grid
 
 LARGEST, WHOLE = 0x7F7F, 0x7FFF
 WIDE = frozenset({DType.SFIXED_POINT_16, DType.UFIXED_POINT_16})
@@ -22,7 +22,7 @@ def with_wide_factors(graph: Graph) -> Graph:
 
 
 def _list_factors(graph: Graph, node: Node) -> list[str]:
-    is_factor = node.op.is_product or isinstance(node.op, Batchnorm)
+    is_factor = node.op.is_product or find_second_operand_grid(node.op, 16) is not None
     names = [name for name in node.inputs[1:2] if name in graph.constants] if is_factor else []
     return [name for name in names if graph.types[name].dtype in WIDE]
 
