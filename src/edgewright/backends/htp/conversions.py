@@ -19,10 +19,10 @@ def convert_values(graph: Graph, node: Node) -> SumForm | None:
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
     if x.encoding is None or y.encoding is None or not is_byte(y) or node.inputs[0] in graph.constants:
         return None
-    found = _find_results(x, y.encoding)
-    if found is None:
+    results = _find_results(x, y.encoding)
+    if results is None:
         return None
-    stored = np.clip(found, 0, 255).astype(np.uint8)
+    stored = np.clip(results, 0, 255).astype(np.uint8)
     return SumForm({node.inputs[0]: x.encoding}, table=stored)
 
 

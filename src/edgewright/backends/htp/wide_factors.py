@@ -15,10 +15,10 @@ def with_wide_factors(graph: Graph) -> Graph:
     names = {name for node in graph.nodes for name in _list_factors(graph, node)}
     if not names:
         return graph
-    found = graph.copy()
+    limited = graph.copy()
     for name in names:
-        found.constants[name] = _cut_factors(found, name)
-    return found
+        limited.constants[name] = _cut_factors(limited, name)
+    return limited
 
 
 def _list_factors(graph: Graph, node: Node) -> list[str]:
@@ -34,6 +34,6 @@ def _cut_factors(graph: Graph, name: str) -> Array:
         return np.minimum(stored, LARGEST).astype(stored.dtype)
     assert kind.encoding is not None
     real = kind.encoding.decode(stored).astype(np.float64)
-    step = max(float(np.abs(real).max(initial=0.0)), np.finfo(np.float32).tiny) / WHOLE
+    step = max(float(np.abs(real).max(initial=0.0)), float(np.finfo(np.float32).tiny)) / WHOLE
     cut = np.minimum(np.rint(real / step), LARGEST) * step
     return kind.encoding.encode(cut.astype(np.float32), kind.dtype)
