@@ -80,7 +80,7 @@ def test_the_record_says_how_accurate_the_model_is_on_samples_held_apart(built):
     assert all(item["low"] <= item["score"] <= item["high"] for item in record["accuracy"])
     assert "of 60 samples 20 calibrate, 14 choose the precision, 26 others judge it" in record["data"]
     words = [stage["name"].split()[0] for stage in record["stages"]]
-    assert words[:3] == ["preflight", "convert", "quantize"]
+    assert words[:4] == ["preflight", "convert", "plan", "quantize"]
     assert words[-4:] == ["compile", "check", "evaluate", "analyse"]
     assert record["source"]["macs"] > 500_000
     assert record["layers"]

@@ -55,23 +55,36 @@ class SampleCounts:
         if part >= 1:
             return self
         counts = (self.calibrating, self.choosing, self.judging)
-        return SampleCounts(*(max(min(count, FEWEST), int(part * count)) for count in counts))
+        return SampleCounts(*(_reduce(count, part) for count in counts))
+
+    def reduce_others_to_fit(self, rates: Rates, seconds: float) -> "SampleCounts":
+        """The same once the float model has run on those that choose, which stay."""
+        needed = self.calibrating * rates.floating + self.choosing * rates.simulated
+        needed += self.judging * (rates.floating + rates.simulated)
+        part = NEEDED_PART * seconds / needed if needed else 1.0
+        if part >= 1:
+            return self
+        return SampleCounts(_reduce(self.calibrating, part), self.choosing, _reduce(self.judging, part))
 
     def select(self, samples: BuildSamples) -> BuildSamples:
-        """So many of the samples, spread evenly, and a note where some are left out."""
-        if SampleCounts.of(samples) == self:
-            return samples
-        note = (
-            f"for time, only {self.calibrating} samples calibrate, {self.choosing} choose and {self.judging} "
-            "judge: a larger --time-limit uses more"
-        )
+        """So many of the samples, spread over all; those that choose are the ones that are run first."""
         return replace(
             samples,
             calibration=samples.calibration.select(self.calibrating),
-            choosing=samples.choosing.select(self.choosing),
+            choosing=samples.choosing.spread(self.choosing),
             judging=samples.judging.select(self.judging),
-            notes=(*samples.notes, note),
         )
+
+    def describe(self) -> str:
+        """What is said where some are left out."""
+        return (
+            f"for time, only {self.calibrating} samples calibrate, {self.choosing} choose and {self.judging} "
+            "judge: a larger --time-limit uses more"
+        )
+
+
+def _reduce(count: int, part: float) -> int:
+    return max(min(count, FEWEST), int(part * count))
 
 
 @dataclass(frozen=True)
