@@ -53,9 +53,9 @@ from edgewright.build.measured_advice import (
     list_untried_precisions,
 )
 from edgewright.build.open_model import OpenedModel, open_model
-from edgewright.build.plan import SampleCounts
+from edgewright.build.plan import SampleCounts, estimate_candidate
 from edgewright.build.preflight import SCALE, PreflightResult, as_finding, run_preflight, sort_problems
-from edgewright.build.rates import Rates
+from edgewright.build.rates import WRITING_SECONDS, Rates
 from edgewright.build.records import RECORD, REPORT, BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
 from edgewright.build.settle import Settler
@@ -102,6 +102,8 @@ log = logging.getLogger(__name__)
 
 # Of a machine that is faster than when it was tried, and a run that is too short to tell.
 LEAST_SLOWDOWN, LEAST_SECONDS = 0.5, 1e-4
+# Estimates below this tell nothing of the pace; what nothing stops may take so much longer than estimated.
+TELLING_SECONDS, LAYERS_MARGIN = 0.5, 1.5
 
 # Draws the page of a record and the graph that was built; handed in, for reports are above this layer.
 Render = Callable[[BuildRecord, Graph], Iterable[bytes]]
@@ -146,6 +148,7 @@ class _Build:
             self._preflight()
         self._chip = find_htp_soc(request.target)
         self._left_out: list[LeftOut] = []
+        self._results: dict[str, CandidateResult] = {}
 
     def run(self, fingerprint: Mapping[str, str]) -> BuildRecord:
         """All stages, in order, in a folder that no one else writes."""
@@ -251,7 +254,14 @@ class _Build:
     def _measure_rates(self) -> Rates:
         """The rates at the pace of now: other work on the machine may have come or gone."""
         rates, pace = self._known.rates, self._chooser.time_float_model()
-        return rates.slow_down(max(LEAST_SLOWDOWN, pace / max(rates.floating, LEAST_SECONDS)))
+        return rates.slow_down(max(LEAST_SLOWDOWN, self._slowness, pace / max(rates.floating, LEAST_SECONDS)))
+
+    @property
+    def _slowness(self) -> float:
+        """How many times as long as estimated the candidates took that were built so far."""
+        expected = sum(estimate_candidate(name, self._known.rates, self._counts) for name in self._results)
+        taken = sum(result.candidate.seconds for result in self._results.values())
+        return taken / expected if expected > TELLING_SECONDS else 0.0
 
     @cached_property
     def _chooser(self) -> Evaluator:
@@ -271,6 +281,7 @@ class _Build:
 
         def evaluate() -> EvaluationResult:
             backend = confirmed.compiled[0].backend if confirmed.compiled else SIMULATION
+            self._budget.reserve_report(self._measure_rates().estimate_layers() + WRITING_SECONDS)
             with self._counter.measure_stage(stage):
                 return evaluate_candidate(self._judging, graph, backend, self._staged, self._budget, looks)
 
@@ -295,7 +306,6 @@ class _Build:
         """The precisions that are tried, one of them chosen."""
         request = self._request
         names = list_candidates(request.precision, self._chip.arch)
-        self._results: dict[str, CandidateResult] = {}
         searched = search_precisions(
             (AS_GIVEN,) if self._known.is_quantized else names,
             request.limit,
@@ -316,7 +326,7 @@ class _Build:
         stage, bounds = f"quantize {name}", self._find_bounds()
         if not self._results:
             # On as many samples as there is time for, but in any case.
-            bounds = Bounds(evaluation_end=bounds.deadline)
+            bounds = Bounds(evaluation_end=self._budget.find_first_deadline(bounds.deadline))
         base = find_mixed_base(self._results.values(), self._request.limit)
         work = partial(self._build_candidate, name, base)
         try:
@@ -429,7 +439,8 @@ class _Build:
         """Whether there is time to compile them with all of their results, which nothing can stop."""
         if backend != NATIVE:
             return False
-        is_in_time = self._measure_rates().estimate_emulated_layers() < self._budget.layers_seconds
+        seconds = LAYERS_MARGIN * self._measure_rates().estimate_emulated_layers()
+        is_in_time = seconds < self._budget.layers_seconds
         if not is_in_time:
             self._notes.append("layers were compared in the simulation only: the emulator had no time left")
         return is_in_time

@@ -103,24 +103,11 @@ class BuildPlan:
 
     def estimate_seconds(self, limit: float, spent: float) -> float:
         """The time of the whole build, of which some is spent; it keeps to its limit."""
-        searching = sum(self._estimate_candidate(name) for name in self.candidates)
+        searching = sum(estimate_candidate(name, self.rates, self.counts) for name in self.candidates)
+        searching += self.counts.choosing * self.rates.floating
         finishing = self.rates.estimate_finish(self.counts.judging)
         emulating = self._estimate_emulator(EMULATOR_PART * limit)
         return min(limit, spent + searching + finishing + emulating)
-
-    def _estimate_candidate(self, name: str) -> float:
-        rates, counts = self.rates, self.counts
-        is_corrected = name.endswith(ALGORITHMS)
-        passes = ALGORITHM_PASSES if is_corrected else CALIBRATION_PASSES.get(name, 1.0)
-        graphs = ALGORITHM_GRAPHS if is_corrected else GRAPHS.get(name, 1)
-        evaluations = MIXED_EVALUATIONS if name == MIXED else 1
-        first = counts.choosing * rates.floating if name == self.candidates[0] else 0.0
-        return (
-            first
-            + passes * counts.calibrating * rates.floating
-            + evaluations * counts.choosing * rates.simulated
-            + graphs * rates.preparing_simulation
-        )
 
     def _estimate_emulator(self, share: float) -> float:
         """Checking and judging: emulators start, and share the samples."""
@@ -130,6 +117,19 @@ class BuildPlan:
         factor = CONTENTION if len(self.candidates) < 3 else CONTENTION * WIDER
         # They start together, once to check and once to judge.
         return min(2 * self.rates.loading + factor * running, share)
+
+
+def estimate_candidate(name: str, rates: Rates, counts: SampleCounts) -> float:
+    """Seconds to quantize a candidate and evaluate it on the samples that choose."""
+    is_corrected = name.endswith(ALGORITHMS)
+    passes = ALGORITHM_PASSES if is_corrected else CALIBRATION_PASSES.get(name, 1.0)
+    graphs = ALGORITHM_GRAPHS if is_corrected else GRAPHS.get(name, 1)
+    evaluations = MIXED_EVALUATIONS if name == MIXED else 1
+    return (
+        passes * counts.calibrating * rates.floating
+        + evaluations * counts.choosing * rates.simulated
+        + graphs * rates.preparing_simulation
+    )
 
 
 @dataclass(frozen=True)

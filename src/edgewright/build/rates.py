@@ -58,14 +58,17 @@ class Rates:
         """The same on a machine that has become slower."""
         return Rates(**{field.name: factor * getattr(self, field.name) for field in fields(self)})
 
+    def estimate_layers(self) -> float:
+        """What comparing layers in the simulation takes."""
+        return COMPARED * (self.floating + self.simulated) + 4 * self.preparing_simulation
+
     def estimate_emulated_layers(self) -> float:
         """What comparing layers on the emulator takes: compiled with all results, which it gives back."""
         return LAYERS_COMPILED * self.compiling + self.loading + LAYERS_EMULATED * self.emulated
 
     def estimate_finish(self, judging: int) -> float:
         """What comes after the search but the emulator: files, the verdict, layers and the report."""
-        comparing = COMPARED * (self.floating + self.simulated) + 4 * self.preparing_simulation
-        comparing += self.estimate_emulated_layers()
+        comparing = self.estimate_layers() + self.estimate_emulated_layers()
         judged = judging * (self.floating + self.simulated)
         return judged + comparing + COMPILATIONS * self.compiling + WRITING_SECONDS
 

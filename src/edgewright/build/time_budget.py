@@ -7,8 +7,10 @@ from contextlib import contextmanager
 
 # What of the whole the emulator may take, and of that: each check of a candidate, the comparison of layers.
 EMULATOR_PART, CHECK_PART, LAYERS_PART = 1 / 3, 1 / 8, 1 / 4
-# What of the whole comparing layers and the report have, with the emulator or without.
-REPORT_PART = EMULATOR_PART * LAYERS_PART
+# What of the whole comparing layers and the report have at least, with the emulator or without, and at most.
+REPORT_PART, MOST_REPORT_PART = EMULATOR_PART * LAYERS_PART, 1 / 5
+# The first candidate may be evaluated for this part of the rest of the search, whatever is reserved.
+FIRST_PART = 1 / 2
 # The verdict has this part of it however long the checks took.
 JUDGING_PART = 1 / 3
 # What of the time that is left for the verdict the float model may take, and it and the simulation together.
@@ -34,6 +36,7 @@ class TimeBudget:
         self._emulator = limit * EMULATOR_PART if has_emulator else 0.0
         self._emulated = 0.0
         self._start = time.monotonic()
+        self._reserved = 0.0 if math.isinf(limit) else limit * REPORT_PART
 
     @property
     def seconds(self) -> float:
@@ -67,11 +70,21 @@ class TimeBudget:
 
     @property
     def _verdict_rest(self) -> float:
-        return max(0.0, self.limit * (1 - REPORT_PART) - self.seconds)
+        return max(0.0, self.limit - self._reserved - self.seconds)
+
+    def reserve_report(self, seconds: float) -> None:
+        """Keeps time for comparing layers and the report, as they are estimated now."""
+        if not math.isinf(self.limit):
+            self._reserved = min(max(seconds, self.limit * REPORT_PART), self.limit * MOST_REPORT_PART)
 
     def find_search_deadline(self, reserved: float) -> float:
         """When the search ends, of ``time.monotonic()``: the emulator and what is reserved come after it."""
         return self._start + max(0.0, self.search_seconds - reserved)
+
+    def find_first_deadline(self, deadline: float) -> float:
+        """When the evaluation of the first candidate ends, where the search ends then: others go by it."""
+        rest = max(0.0, self.search_seconds - self.seconds)
+        return max(deadline, time.monotonic() + FIRST_PART * rest)
 
     @property
     def check_seconds(self) -> float:

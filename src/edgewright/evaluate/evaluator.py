@@ -45,6 +45,8 @@ HOPELESS_PART, FEWEST_TO_GIVE_UP = 4, 16
 SAMPLES_OF_PARTS, TIME_OF_PARTS = 16, 0.5
 # What the pace of the float model is measured for, and the runs that do at most.
 PACE_SECONDS, PACE_RUNS = 0.05, 20
+# Samples that a graph is evaluated on however late it is: fewer do not tell one precision from another.
+FEWEST_IN_TIME = 8
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,8 @@ class Evaluator:
         chosen = self._selection.select(count or self._quick_samples)
         first = chosen.shuffle().take(len(chosen) // HOPELESS_PART)
         if limit is None or len(first) < FEWEST_TO_GIVE_UP:
-            return self.summarise(self.measure_runner(run, backend, chosen, seconds))
-        begun = self.measure_runner(run, backend, first, seconds)
+            return self.summarise(self.measure_runner(run, backend, chosen, seconds, FEWEST_IN_TIME))
+        begun = self.measure_runner(run, backend, first, seconds, FEWEST_IN_TIME)
         if self.measure_loss(begun).low > limit:
             return self.summarise(begun)
         rest = self.measure_runner(run, backend, chosen.leave_out(begun.numbers), self._find_rest())
@@ -114,10 +116,15 @@ class Evaluator:
         return run
 
     def measure_runner(
-        self, run: Run, backend: str, chosen: SampleSelection | None = None, seconds: float = math.inf
+        self,
+        run: Run,
+        backend: str,
+        chosen: SampleSelection | None = None,
+        seconds: float = math.inf,
+        least: int = 1,
     ) -> Measurement:
         """What a runner gives on the samples, or some of them; see ``measure_runners``."""
-        return self.measure_runners([run], backend, chosen, seconds)
+        return self.measure_runners([run], backend, chosen, seconds, least)
 
     def measure_runners(
         self,
@@ -125,12 +132,13 @@ class Evaluator:
         backend: str,
         chosen: SampleSelection | None = None,
         seconds: float = math.inf,
+        least: int = 1,
     ) -> Measurement:
         """What runners of the same model give, which share the samples among them.
 
         With a limit of seconds, samples come in an order whose beginning is spread over all of them, and it
-        ends once the time is up, after one sample at least. Whichever runner has a sample, figures are in
-        the order of the samples.
+        ends once the time is up, after ``least`` samples. Whichever runner has a sample, figures are in the
+        order of the samples.
         """
         # The float model's answers come first, and are not in that time.
         known = frozenset(self.reference.numbers)
@@ -140,7 +148,7 @@ class Evaluator:
         end = time.monotonic() + seconds
         rows: list[dict[str, SampleScore]] = []
         with announce_progress(f"evaluating on {backend}", total=len(chosen)) as step:
-            for sample, outputs in run_in_turn(runs, self._iterate_samples(order), end):
+            for sample, outputs in run_in_turn(runs, self._iterate_samples(order), end, least):
                 rows.append(self._score_outputs(sample, outputs))
                 step()
         return self._put_in_order(backend, rows, order, chosen)

@@ -25,26 +25,30 @@ class EvaluatedSample:
 Outputs = tuple[EvaluatedSample, Mapping[str, Array]]
 
 
-def run_in_turn(runs: Sequence[Run], samples: Iterator[EvaluatedSample], end: float) -> Iterator[Outputs]:
+def run_in_turn(
+    runs: Sequence[Run], samples: Iterator[EvaluatedSample], end: float, least: int = 1
+) -> Iterator[Outputs]:
     """Samples and their outputs in the order of the samples, each by the first runner that is free.
 
-    After the end, of ``time.monotonic()``, none is begun but the first.
+    After the end, of ``time.monotonic()``, none is begun but the first ones, so many at least.
     """
-    in_time = stop_at(samples, end)
+    in_time = stop_at(samples, end, least)
     if len(runs) == 1:
         return ((sample, runs[0](sample.inputs)) for sample in in_time)
-    return _share_samples(runs, in_time, end)
+    return _share_samples(runs, in_time, end, least)
 
 
-def stop_at(samples: Iterator[EvaluatedSample], end: float) -> Iterator[EvaluatedSample]:
-    """Samples until the end, of ``time.monotonic()``; the first one in any case."""
+def stop_at(samples: Iterator[EvaluatedSample], end: float, least: int = 1) -> Iterator[EvaluatedSample]:
+    """Samples until the end, of ``time.monotonic()``; so many in any case."""
     for place, sample in enumerate(samples):
-        if place and time.monotonic() > end:
+        if place >= least and time.monotonic() > end:
             return
         yield sample
 
 
-def _share_samples(runs: Sequence[Run], samples: Iterator[EvaluatedSample], end: float) -> Iterator[Outputs]:
+def _share_samples(
+    runs: Sequence[Run], samples: Iterator[EvaluatedSample], end: float, least: int
+) -> Iterator[Outputs]:
     free = SimpleQueue[Run]()
     for run in runs:
         free.put(run)
@@ -53,7 +57,7 @@ def _share_samples(runs: Sequence[Run], samples: Iterator[EvaluatedSample], end:
         run = free.get()
         try:
             # It may have waited for a runner until its time was up.
-            return run(sample.inputs) if not place or time.monotonic() <= end else None
+            return run(sample.inputs) if place < least or time.monotonic() <= end else None
         finally:
             free.put(run)
 
