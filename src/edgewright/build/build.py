@@ -100,6 +100,8 @@ from edgewright.tasks.versions import list_versions
 
 log = logging.getLogger(__name__)
 
+LATE = "the time was up"
+
 # Of a machine that is faster than when it was tried, and a run that is too short to tell.
 LEAST_SLOWDOWN, LEAST_SECONDS = 0.5, 1e-4
 # Estimates below this tell nothing of the pace; what nothing stops may take so much longer than estimated.
@@ -375,7 +377,7 @@ class _Build:
         yield find_chosen(results).candidate.name
         for name in list_wider_candidates(results, limit):
             if not self._has_time():
-                self._notes.append(f"{name} was not compiled: the time was up")
+                self._notes.append(f"{name} was not compiled: {LATE}")
                 return
             yield name
         base = find_mixed_base(results, limit)
@@ -383,9 +385,12 @@ class _Build:
             if skipped.name == MIXED and base == PLAIN:
                 # It has fewer bits than what did not hold.
                 continue
-            if not self._has_time():
-                return
-            built = self._finish_candidate(skipped.name)
+            is_late = not self._has_time()
+            built = (
+                LeftOut(skipped.name, LATE, is_for_time=True)
+                if is_late
+                else self._finish_candidate(skipped.name)
+            )
             self._left_out.remove(skipped)
             if isinstance(built, LeftOut):
                 self._left_out.append(built)

@@ -180,7 +180,7 @@ class Evaluator:
         return SampleSelection(self._selection.samples, numbers)
 
     def run_float_model(self, seconds: float) -> Measurement:
-        """Runs the float model now, on as many samples as it has time for, one at least.
+        """Runs the float model now, on as many samples as it has time for, a few at least.
 
         The other samples are left out of all that follows; nothing happens where it has run before.
         """
@@ -352,7 +352,7 @@ class Evaluator:
         facts = {name: OutputFacts() for name in ranges}
         energies = InputEnergies()
         with announce_progress("running the float model", total=len(selection)) as step:
-            for sample in stop_at(self._iterate_samples(order), self._end):
+            for sample in stop_at(self._iterate_samples(order), self._end, FEWEST_IN_TIME):
                 energies.add(sample.inputs)
                 for name, array in sample.references.items():
                     ranges[name].widen(array)

@@ -58,8 +58,8 @@ def test_what_is_run_in_time_is_in_order_and_spread(runners):
 
 def test_a_float_model_without_time_leaves_samples_out_of_all_that_follows():
     evaluator = make_evaluator()
-    assert evaluator.run_float_model(0).samples == 1
-    assert evaluator.measure_runner(run_slowly, "slow").samples == 1
+    assert evaluator.run_float_model(0).samples == FEWEST_IN_TIME
+    assert evaluator.measure_runner(run_slowly, "slow").samples == FEWEST_IN_TIME
     assert evaluator.planned == COUNT
 
 
