@@ -93,8 +93,9 @@ def evaluate_candidate(
     seconds, start = budget.simulation_seconds, budget.seconds
     evaluator.run_float_model(budget.float_seconds)
     simulated = evaluator.measure_graph(graph, SIMULATION, seconds - (budget.seconds - start))
+    same = evaluator.reference.select(simulated.numbers)
     simulation = EvaluationResult(
-        (*evaluator.list_accuracy(evaluator.reference), *evaluator.list_accuracy(simulated)),
+        (*evaluator.list_accuracy(same), *evaluator.list_accuracy(simulated)),
         evaluator.measure_loss(simulated, looks=looks),
         doubts=evaluator.list_doubts(simulated),
         notes=tuple(_list_notes(evaluator, simulated)),
