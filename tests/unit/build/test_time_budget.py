@@ -78,7 +78,8 @@ def test_a_slower_machine_has_time_for_fewer_samples() -> None:
     assert counts.reduce_others_to_fit(rates, 400) == counts
     fewer = counts.reduce_others_to_fit(rates.slow_down(8), 400)
     assert fewer.choosing == 30
-    assert fewer.calibrating < 40 and fewer.judging < 50
+    assert fewer.calibrating < 40
+    assert fewer.judging < 50
     assert counts.reduce_others_to_fit(rates.slow_down(100), 1) == SampleCounts(8, 30, 8)
 
 
