@@ -149,6 +149,7 @@ class _Build:
             # Before the model is hashed: what stands in the way is said at once.
             self._preflight()
         self._chip = find_htp_soc(request.target)
+        self._has_binary = False
         self._left_out: list[LeftOut] = []
         self._results: dict[str, CandidateResult] = {}
 
@@ -376,7 +377,8 @@ class _Build:
         limit = self._request.limit
         yield find_chosen(results).candidate.name
         for name in list_wider_candidates(results, limit):
-            if not self._has_time():
+            # Where the compiler takes none of them yet, time is no reason to end without a binary.
+            if self._has_binary and not self._has_time():
                 self._notes.append(f"{name} was not compiled: {LATE}")
                 return
             yield name
@@ -402,6 +404,7 @@ class _Build:
     def _compile_candidate(self, name: str) -> Compiled:
         graph = load_stored_graph(self._locate_graph(name))
         compiled = self._ledger.run_stage(f"compile {name}", CompileResult, partial(self._compile, graph))
+        self._has_binary = True
 
         def check() -> Loss:
             with self._counter.measure_stage(f"check {name}"):

@@ -86,7 +86,8 @@ def test_a_slower_machine_has_time_for_fewer_samples() -> None:
 def test_the_search_ends_before_what_is_reserved() -> None:
     budget = TimeBudget(600, has_emulator=True)
     assert budget.find_search_deadline(100) - time.monotonic() == pytest.approx(300, abs=5)
-    assert budget.find_search_deadline(1000) <= time.monotonic()
+    # The verdict does with fewer samples then.
+    assert budget.find_search_deadline(1000) - time.monotonic() == pytest.approx(240, abs=5)
 
 
 def test_small_models_use_all_samples_and_large_ones_fewer() -> None:
