@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ __all__ = ["main"]
 
 ROOT = Path(__file__).resolve().parents[1]
 FAST = "not (slow or torch or browser or exhaustive)"
-# uv finds the interpreters of the system and of pyenv, and knows lowest versions; it fetches no interpreter.
+# uv finds the interpreters of the system, and knows lowest versions; it fetches no interpreter.
 UV = [sys.executable, "-m", "uv", "--no-python-downloads"]
 
 
@@ -38,18 +39,26 @@ def main(arguments: list[str]) -> int:
 
 def run_tests(version: str, resolution: str, tests: list[str]) -> str:
     """How the tests went in a new environment: 'passed', 'failed' or 'not present'."""
-    if subprocess.run([*UV, "python", "find", version], capture_output=True, check=False).returncode:
+    if (interpreter := find_interpreter(version)) is None:
         return "not present"
     environment = ROOT / f".venv-{version}-{resolution}"
     python = environment / "bin" / "python"
     bounds = [] if resolution == "lowest-direct" else ["-c", "constraints.txt"]
     install = ["pip", "install", "--quiet", "--python", str(python), "--resolution", resolution, *bounds]
-    subprocess.run(
-        [*UV, "venv", "--quiet", "--clear", "--python", version, str(environment)], cwd=ROOT, check=True
-    )
+    make = ["venv", "--quiet", "--clear", "--python", interpreter, str(environment)]
+    subprocess.run([*UV, *make], cwd=ROOT, check=True)
     subprocess.run([*UV, *install, "-e", ".[test,cluster]"], cwd=ROOT, check=True)
     pytest = [str(python), "-m", "pytest", "-q", "-n", "2", "-m", FAST, "-p", "no:cacheprovider", *tests]
     return "failed" if subprocess.run(pytest, cwd=ROOT, check=False).returncode else "passed"
+
+
+def find_interpreter(version: str) -> str | None:
+    """The interpreter of a version: what uv finds, or one of pyenv's that is not switched on."""
+    found = subprocess.run([*UV, "python", "find", version], capture_output=True, text=True, check=False)
+    if not found.returncode:
+        return found.stdout.strip()
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    return next((str(path) for path in sorted(versions.glob(f"{version}.*/bin/python"), reverse=True)), None)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Every shell and Python block of README, the guide and the tutorials runs, one after another, as printed."""
 
+import html
 import linecache
 import os
 import re
@@ -164,3 +165,13 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in [*PAGES, *TUTORIALS, ROOT / "ARCHITECTURE.md"]:
         for target in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_moving_picture_shows_the_tour_as_it_is() -> None:
+    """A command that was changed on the page and not drawn again is noticed."""
+    picture = html.unescape((ROOT / "docs/images/tour.svg").read_text("utf-8"))
+    blocks = list(read_blocks(ROOT / "docs/guide/tutorials/tour.md"))
+    typed = [line.strip() for block in blocks for line in block.code.splitlines()]
+    missing = [line for line in typed if line not in picture]
+    assert blocks
+    assert not missing, f"run python docs/tour_picture.py: {missing}"

@@ -5,7 +5,7 @@ import pytest
 from edgewright.abi.libraries import find_libraries
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="session")
 def _wheel() -> None:
     if find_libraries() is None:
         pytest.skip("the wheel onnxruntime-qnn is not installed")
