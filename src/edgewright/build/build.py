@@ -257,7 +257,9 @@ class _Build:
     def _measure_rates(self) -> Rates:
         """The rates at the pace of now: other work on the machine may have come or gone."""
         rates, pace = self._known.rates, self._chooser.time_float_model()
-        return rates.slow_down(max(LEAST_SLOWDOWN, self._slowness, pace / max(rates.floating, LEAST_SECONDS)))
+        return rates.scale_seconds(
+            max(LEAST_SLOWDOWN, self._slowness, pace / max(rates.floating, LEAST_SECONDS))
+        )
 
     @property
     def _slowness(self) -> float:

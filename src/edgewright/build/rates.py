@@ -54,7 +54,7 @@ class Rates:
     # Starting it with a binary.
     loading: float = 0.0
 
-    def slow_down(self, factor: float) -> "Rates":
+    def scale_seconds(self, factor: float) -> "Rates":
         """The same on a machine that has become slower."""
         return Rates(**{field.name: factor * getattr(self, field.name) for field in fields(self)})
 

@@ -76,11 +76,11 @@ def test_the_verdict_leaves_time_for_layers_and_the_report() -> None:
 def test_a_slower_machine_has_time_for_fewer_samples() -> None:
     counts, rates = SampleCounts(40, 30, 50), Rates(0.1, 0.4, 0.1, 0.2)
     assert counts.reduce_others_to_fit(rates, 400) == counts
-    fewer = counts.reduce_others_to_fit(rates.slow_down(8), 400)
+    fewer = counts.reduce_others_to_fit(rates.scale_seconds(8), 400)
     assert fewer.choosing == 30
     assert fewer.calibrating < 40
     assert fewer.judging < 50
-    assert counts.reduce_others_to_fit(rates.slow_down(100), 1) == SampleCounts(8, 30, 8)
+    assert counts.reduce_others_to_fit(rates.scale_seconds(100), 1) == SampleCounts(8, 30, 8)
 
 
 def test_the_search_ends_before_what_is_reserved() -> None:
