@@ -5,6 +5,7 @@
 
 import argparse
 import json
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -48,7 +49,7 @@ build has not seen ({unseen} at most). "Met" is false where those lose more than
 interval of the build lets expect. One float pass is the float model over all samples of the build.
 "Estimated" is what the build said of its time before it began.
 
-Built on {date} with {versions}, on {cores} cores with nothing else on the machine."""
+Built on {date} with {versions}, on {cores} cores; the load average at the end was {load:.0f}."""
 STUDY = "## Task metrics on other models"
 COLUMNS = (
     *("model", "kind", "measure", "chosen", "verdict", "lost, as the build says"),
@@ -248,6 +249,7 @@ def _make_page(rows: list[Row], options: argparse.Namespace) -> str:
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "versions": ", ".join(f"{name} {version}" for name, version in list_versions()),
         "cores": count_cores(),
+        "load": os.getloadavg()[0],
     }
     parts = [INTRODUCTION.format(**settings), "\n".join(lines), "\n".join([HEAD, *map(_format_row, rows)])]
     return "\n\n".join(parts) + "\n"

@@ -106,6 +106,8 @@ LATE = "the time was up"
 LEAST_SLOWDOWN, LEAST_SECONDS = 0.5, 1e-4
 # Estimates below this tell nothing of the pace; what nothing stops may take so much longer than estimated.
 TELLING_SECONDS, LAYERS_MARGIN = 0.5, 1.5
+# What compiling layers may take of the time that is left, where the emulator has used up its own.
+LAYERS_OF_REST = 1 / 3
 
 # Draws the page of a record and the graph that was built; handed in, for reports are above this layer.
 Render = Callable[[BuildRecord, Graph], Iterable[bytes]]
@@ -450,7 +452,7 @@ class _Build:
         if backend != NATIVE:
             return False
         seconds = LAYERS_MARGIN * self._measure_rates().estimate_emulated_layers()
-        is_in_time = seconds < self._budget.layers_seconds
+        is_in_time = seconds < max(self._budget.layers_seconds, LAYERS_OF_REST * self._budget.rest)
         if not is_in_time:
             self._notes.append("layers were compared in the simulation only: the emulator had no time left")
         return is_in_time
