@@ -21,6 +21,7 @@ Array = NDArray[Any]
 Feed = dict[str, Array]
 # Peers write an encoding for each channel from this version on.
 OLDEST_OPSET = 13
+COLOURS = 3
 IMAGENET = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225])
 # Ids that BERT's uncased vocabulary has for words and letters that are whole tokens.
 LETTER_A, START, END = 1037, 101, 102
@@ -142,8 +143,20 @@ def _digits(material: Material, count: int, task: Task, path: Path) -> Iterator[
 
 def _photographs(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
     name, height, width, looks = task.arguments
+    real, is_last = _read_image_input(path, name)
     for image in material.photographs(count, height, width):
-        yield {name: looks(image)}
+        made = looks(image)
+        yield {real: np.moveaxis(made, 1, -1) if is_last and looks is _signed else made}
+
+
+def _read_image_input(path: Path, name: str) -> tuple[str, bool]:
+    """The input of this file, whose package may spell it otherwise, and whether channels come last there."""
+    if path.suffix != ".onnx":
+        return name, False
+    graph = onnx.load(path, load_external_data=False).graph
+    weights = {tensor.name for tensor in graph.initializer}
+    first = next(item for item in graph.input if item.name not in weights)
+    return first.name, first.type.tensor_type.shape.dim[-1].dim_value == COLOURS
 
 
 def _lines(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:

@@ -5,9 +5,11 @@
 
 import argparse
 import json
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +23,14 @@ from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
 from edgewright.core.errors import EdgewrightError
+from edgewright.core.machine_use import count_cores
 from edgewright.data.labels import Labels
 from edgewright.data.samples import LabelledSamples, SampleSelection
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.records import Loss
 from edgewright.lower.names import spell_io_names
 from edgewright.run.compiled_model import CompiledModel, load_context_copies
+from edgewright.tasks.versions import list_versions
 
 Array = NDArray[Any]
 Feed = dict[str, Array]
@@ -42,7 +46,10 @@ INTRODUCTION = """\
 `make bench-builds ARGS="--models DIR --data DIR"` builds each model for {chip} with a limit of {limit} point
 ({samples} samples at most, `--time-limit {time}`), then runs the binary ({backends}) on samples that the
 build has not seen ({unseen} at most). "Met" is false where those lose more than the limit and what the
-interval of the build lets expect. One float pass is the float model over all samples of the build."""
+interval of the build lets expect. One float pass is the float model over all samples of the build.
+"Estimated" is what the build said of its time before it began.
+
+Built on {date} with {versions}, on {cores} cores; the load average at the end was {load:.0f}."""
 STUDY = "## Task metrics on other models"
 COLUMNS = (
     *("model", "kind", "measure", "chosen", "verdict", "lost, as the build says"),
@@ -148,7 +155,7 @@ def _measure(kind: Kind, options: argparse.Namespace) -> Row:
     try:
         with tempfile.TemporaryDirectory() as folder:
             return _build(kind, path, Path(folder), options)
-    except (EdgewrightError, FileNotFoundError) as problem:
+    except (EdgewrightError, FileNotFoundError, KeyError) as problem:
         what = problem.what if isinstance(problem, EdgewrightError) else str(problem)
         return Row(kind.file, kind.text, problem=" ".join(what.split()))
 
@@ -239,6 +246,10 @@ def _make_page(rows: list[Row], options: argparse.Namespace) -> str:
         "unseen": options.unseen,
         "time": options.time_limit,
         "backends": " and ".join(backends),
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "versions": ", ".join(f"{name} {version}" for name, version in list_versions()),
+        "cores": count_cores(),
+        "load": os.getloadavg()[0],
     }
     parts = [INTRODUCTION.format(**settings), "\n".join(lines), "\n".join([HEAD, *map(_format_row, rows)])]
     return "\n\n".join(parts) + "\n"

@@ -1,8 +1,9 @@
 """Language models: the chapter's four flows against ours, every file in its own runtime, in one run.
 
 make bench-llm ARGS="--model FOLDER --calib IDS.npy --text IDS.npy [--other BOOK.txt] [--large FOLDER]" writes
-docs/llm.md. Only parts that are named (`perplexity other codes greedy time`) are measured anew; figures are
-kept in benchmarks/results/llm.json. `--large` is where half a billion random weights are generated.
+docs/llm.md. Only parts that are named (`perplexity other codes greedy time`) are measured anew, and with
+`--only WORDS` only rows whose commands hold them; figures are kept in benchmarks/results/llm.json.
+`--large` is where half a billion random weights are generated.
 """
 
 import argparse
@@ -11,15 +12,21 @@ import platform
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from benchmarks.llm_flows import ROOT, list_our_flows, list_peer_flows, measure_size, run_flow
+from benchmarks.llm_flows import ROOT, Flow, list_our_flows, list_peer_flows, measure_size, run_flow
 from benchmarks.llm_tables import write_page
+
+if TYPE_CHECKING:
+    from edgewright.llm.evaluate_file import FloatRun
 
 RESULTS = ROOT / "benchmarks" / "results" / "llm.json"
 PARTS = ("perplexity", "other", "codes", "greedy", "time")
+# Of what MLX computes on a processor with more than 4 bits, which takes long.
+FEW_WINDOWS = 20
 PACKAGES = (
     "onnxruntime",
     "onnxruntime-genai",
@@ -45,18 +52,19 @@ def main() -> None:
     parser.add_argument("--other", type=Path)
     parser.add_argument("--large", type=Path)
     parser.add_argument("--windows", type=int)
+    parser.add_argument("--only", metavar="WORDS", nargs="+", default=[])
     parser.add_argument("--work", type=Path, default=ROOT / "output" / "llm")
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     results = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
     for part in options.parts or PARTS:
-        rows: list[dict[str, Any]] = []
+        rows = results[part]["rows"] if options.only and part in results else []
         for row in MEASURES[part](options):
-            rows.append(row)
+            rows = [*(old for old in rows if not options.only or old["command"] != row["command"]), row]
             results[part] = {**_describe_run(part), "rows": rows}
             RESULTS.parent.mkdir(parents=True, exist_ok=True)
             RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    write_page(ROOT / "docs" / "llm.md", results)
+            write_page(ROOT / "docs" / "llm.md", results)
 
 
 def _describe_run(part: str) -> dict[str, Any]:
@@ -72,8 +80,7 @@ def measure_perplexity(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Every flow's file on the text that judges."""
     from edgewright.llm.evaluate_file import evaluate_file
 
-    flows = list_our_flows(options.model, options.calib, options.work)
-    for flow in [*flows, *list_peer_flows(options.model, options.work)]:
+    for flow in _list_flows(options):
         path = Path(flow.output)
         made = None if path.exists() else run_flow(flow)
         row = {"name": flow.name, "precision": flow.precision, "command": flow.command}
@@ -81,7 +88,10 @@ def measure_perplexity(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield {**row, "problem": made.problem}
             print(flow.name, flow.precision, made.problem, flush=True)
             continue
-        score = evaluate_file(path, options.text, against=options.model, windows=options.windows)
+        is_slow = "mlx" in flow.output and flow.precision != "int4"
+        windows = FEW_WINDOWS if is_slow else options.windows
+        floats = _run_floats(options.model, options.text, windows)
+        score = evaluate_file(path, options.text, against=options.model, windows=windows, floats=floats)
         yield {**row, "bytes": measure_size(path), "score": asdict(score)}
         print(flow.name, flow.precision, score.perplexity, score.increase, flush=True)
 
@@ -92,13 +102,33 @@ def measure_other_text(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
     if options.other is None:
         return
-    flows = list_our_flows(options.model, options.calib, options.work)
-    for flow in [*flows, *list_peer_flows(options.model, options.work)]:
+    for flow in _list_flows(options):
         if flow.precision != "int4" or not Path(flow.output).exists() or "mlx" in flow.output:
             continue
-        score = evaluate_file(flow.output, options.other, against=options.model, windows=options.windows)
+        floats = _run_floats(options.model, options.other, options.windows)
+        score = evaluate_file(
+            flow.output, options.other, against=options.model, windows=options.windows, floats=floats
+        )
         yield {"name": flow.name, "command": flow.command, "score": asdict(score)}
         print(flow.name, score.perplexity, score.increase, flush=True)
+
+
+def _list_flows(options: argparse.Namespace) -> list[Flow]:
+    ours = list_our_flows(options.model, options.calib, options.work)
+    flows = [*ours, *list_peer_flows(options.model, options.work)]
+    return [flow for flow in flows if any(words in flow.command for words in options.only or [""])]
+
+
+@cache
+def _run_floats(model: Path, text: Path, windows: int | None) -> "FloatRun":
+    """Once for all files."""
+    from edgewright.llm.evaluate_file import WINDOW, measure_floats
+    from edgewright.llm.forward import cut_windows
+    from edgewright.llm.load.checkpoint import Checkpoint
+    from edgewright.llm.texts import read_tokens
+
+    checkpoint = Checkpoint(model)
+    return measure_floats(checkpoint, cut_windows(read_tokens(model, text), WINDOW, windows))
 
 
 def measure_codes(options: argparse.Namespace) -> list[dict[str, Any]]:

@@ -38,18 +38,24 @@ class Made:
 
 
 def list_our_flows(model: Path, calibration: Path | None, folder: Path) -> list[Flow]:
-    """Every format in every precision."""
+    """Every format in every precision, and the mix of super-blocks that users of llama.cpp know."""
+    asked = [
+        (kind, precision, ("--to", kind, "--precision", precision))
+        for kind in ("gguf", "onnx", "openvino", "mlx")
+        for precision in ("int4", "int8", "fp16", "fp32")
+    ]
+    asked.insert(1, ("gguf", "int4", ("--to", "gguf", "--gguf_type", "q4_k_m")))
     flows = []
-    for kind in ("gguf", "onnx", "openvino", "mlx"):
-        for precision in ("int4", "int8", "fp16", "fp32"):
-            output = str(folder / f"ours-{precision}{'.gguf' if kind == 'gguf' else '-' + kind}")
-            words = ["llm", "quantize", str(model), "--to", kind, "--precision", precision, "-o", output]
-            words += ["--calib", str(calibration)] if calibration and precision == "int4" else []
-            typed = f"edgewright llm quantize MODEL --to {kind} --precision {precision}"
-            typed += " --calib TEXT" if "--calib" in words else ""
-            flows.append(
-                Flow(f"Edgewright, {kind}", precision, typed, (sys.executable, "-c", OURS, *words), output)
-            )
+    for kind, precision, options in asked:
+        name = options[-1]
+        output = str(folder / f"ours-{name}{'.gguf' if kind == 'gguf' else '-' + kind}")
+        has_text = calibration is not None and precision == "int4"
+        text = ("--calib", str(calibration)) if has_text else ()
+        words = (sys.executable, "-c", OURS, "llm", "quantize", str(model), *options, *text, "-o", output)
+        typed = " ".join(
+            ("edgewright llm quantize MODEL", *options, *(("--calib TEXT",) if has_text else ()))
+        )
+        flows.append(Flow(f"Edgewright, {kind}", precision, typed, words, output))
     return flows
 
 

@@ -47,7 +47,7 @@ def compare_devices(folder: Path, recipe: str, device: str) -> str:
     """How many codes of a small model are those of numpy."""
     write_checkpoint(folder, 2, SMALL)
     checkpoint = Checkpoint(folder)
-    texts = read_calibration_texts(checkpoint, write_text(folder, SMALL["vocab_size"], TOKENS // 16))
+    texts = read_calibration_texts(checkpoint, write_text(folder, SMALL["vocab_size"], TOKENS // 16), TOKENS)
     counts = np.zeros(2, np.int64)
     runs = [
         quantize_checkpoint(checkpoint, Recipe(name=recipe, device=name), texts) for name in ("cpu", device)
@@ -97,6 +97,7 @@ def main() -> None:
             options.to,
             recipe=Recipe(name=recipe, device=options.device),
             calibration=text,
+            calibration_tokens=TOKENS,
             output=target,
         )
         print(json.dumps(describe(made)), flush=True)

@@ -19,6 +19,8 @@ import numpy as np
 
 CONFIG: dict[str, Any] = {
     "model_type": "phi3",
+    "architectures": ["Phi3ForCausalLM"],
+    "torch_dtype": "bfloat16",
     "hidden_size": 3072,
     "intermediate_size": 8192,
     "num_hidden_layers": 32,
@@ -63,12 +65,14 @@ def write_checkpoint(
         if not (folder / file).exists():
             tasks.append((folder / file, {name: shapes[name] for name in names}))
     list((pool.map if pool else map)(lambda task: write_shard(*task), tasks))
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
 
 
 def write_shard(path: Path, shapes: dict[str, tuple[int, ...]]) -> None:
     """A file of random tensors, which is there when it is whole."""
+    header: dict[str, Any]
     rng, header, offset = np.random.default_rng(zlib.crc32(path.name.encode())), {}, 0
+    header["__metadata__"] = {"format": "pt"}
     for name, shape in shapes.items():
         size = 2 * int(np.prod(shape))
         header[name] = {"dtype": "BF16", "shape": list(shape), "data_offsets": [offset, offset + size]}

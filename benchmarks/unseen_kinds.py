@@ -25,6 +25,7 @@ from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
 from edgewright.backends.executor import CpuExecutor
 from edgewright.core.errors import EdgewrightError
+from edgewright.evaluate.doubts import LEAST_OF_RANGE
 from edgewright.evaluate.input_energies import InputEnergies
 from edgewright.evaluate.loss import choose_worst, measure_loss
 from edgewright.evaluate.metrics import MEASURES
@@ -79,6 +80,13 @@ class Case:
             span = np.maximum(highs[places].max(0) - lows[places].min(0), width)
             losses.append(measure_loss(MEASURE, exact, sums[places], span, inputs.scatter))
         return choose_worst(losses)
+
+    def shows_little(self, places: Array) -> bool:
+        """Whether an output is a probability that hardly changes here: a build proves nothing by that."""
+        return any(
+            (highs[places].max(0) - lows[places].min(0)).max() < LEAST_OF_RANGE * width
+            for lows, highs, width in zip(self.lows, self.highs, self.widths, strict=True)
+        )
 
 
 @dataclass
@@ -148,7 +156,8 @@ def _judge(case: Case, count: int, draws: int, way: str, tally: Tally) -> None:
     for _ in range(draws):
         judged = random.choice(given, count, replace=False)
         others = np.setdiff1d(every, judged if way == AT_RANDOM else given)
-        tally.count(case.name, case.measure(judged), case.measure(others).points)
+        if not case.shows_little(judged):
+            tally.count(case.name, case.measure(judged), case.measure(others).points)
 
 
 def _open(kind: Kind, options: argparse.Namespace) -> Iterator[Case]:

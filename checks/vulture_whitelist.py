@@ -41,3 +41,4 @@ _.do_sample
 _.ignore_eos
 _.max_new_tokens
 _.chat_template
+_.tempdir

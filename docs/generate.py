@@ -20,6 +20,7 @@ REFERENCE = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT))
 
 import edgewright  # noqa: E402
+from docs.guide_examples import examples_page  # noqa: E402 - after the path of the tests
 from docs.op_datatypes import datatypes_page  # noqa: E402 - after the path of the tests
 from edgewright.analyse.architecture.check import RULES  # noqa: E402
 from edgewright.backends.op_card import list_op_names, make_op_card  # noqa: E402
@@ -486,6 +487,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "onnx-node-suite.md": suite_page,
     "ops.md": ops_page,
     "op-datatypes.md": datatypes_page,
+    "guide-examples.md": examples_page,
     "tflite-ops.md": tflite_page,
     "pytorch-ops.md": pytorch_page,
     "pytorch-samples.md": torch_samples_page,

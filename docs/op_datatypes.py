@@ -20,12 +20,16 @@ are shown by the datatype of the first input, with their number where there are 
   `tests/unit/ops/definitions.py` (column *held against*). On the simulation it is the op's meaning; on the
   emulator it is the simulation's result, or the op's meaning where the simulation refuses. Integers of 8 bits
   may be one step apart, everything else 0.8 % of the largest number.
-- **differs**: it computes something else; the note says by how much.
+- **differs**: it computes something else; the note says by how much, and a list below the notes why.
 - **refused**: the note says why.
 
 `If` is the 158th op of QNN's catalogue. No backend of QNN runs it, and none of ours: converters choose a
 branch that is known, and compute both and select where it is not.
 """
+
+
+# Why a backend is not equal, as far as its results for the samples show.
+REASONS: dict[str, str] = json.loads((RECORD.parent / "op_reasons.json").read_text())
 
 
 def datatypes_page() -> str:
@@ -43,7 +47,19 @@ def datatypes_page() -> str:
         judge = "ONNX Runtime" if REGISTRY[name] in LOWERINGS else "a definition of its own"
         lines.append(f"| {name} | {' | '.join(cells)} | {judge} |")
     lines += ["", "Notes:\n", *(f"{number}. {text}" for text, number in notes.items())]
+    lines += ["\nWhy some differ:\n", *(f"- `{name}`: {text}" for name, text in REASONS.items())]
     return "\n".join(lines) + "\n"
+
+
+def list_differing(recorded: Mapping[str, Mapping[str, Mapping[str, Rows]]]) -> set[str]:
+    """The ops that differ on some backend in some set."""
+    return {
+        name
+        for name, own in recorded.items()
+        for rows in own.values()
+        for found in rows.values()
+        if any(row[0] == "differs" for row in found)
+    }
 
 
 def _count_words(recorded: Mapping[str, Mapping[str, Mapping[str, Rows]]]) -> list[str]:

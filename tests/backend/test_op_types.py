@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from docs.op_datatypes import REASONS, list_differing
 from edgewright.abi.libraries import find_libraries
 from tests.backend.op_types import RECORD, check_op, list_names
 
@@ -38,3 +39,7 @@ def test_simulation_is_no_worse_than_the_page_says() -> None:
 @pytest.mark.skipif(find_libraries() is None, reason="the wheel onnxruntime-qnn is not installed")
 def test_emulator_is_no_worse_than_the_page_says() -> None:
     assert not list_losses("htp-native"), RECORD_AGAIN
+
+
+def test_whatever_differs_has_a_reason_on_the_page() -> None:
+    assert list_differing(RECORDED) == set(REASONS)

@@ -80,7 +80,7 @@ def test_the_record_says_how_accurate_the_model_is_on_samples_held_apart(built):
     assert all(item["low"] <= item["score"] <= item["high"] for item in record["accuracy"])
     assert "of 60 samples 20 calibrate, 14 choose the precision, 26 others judge it" in record["data"]
     words = [stage["name"].split()[0] for stage in record["stages"]]
-    assert words[:3] == ["preflight", "convert", "quantize"]
+    assert words[:4] == ["preflight", "convert", "plan", "quantize"]
     assert words[-4:] == ["compile", "check", "evaluate", "analyse"]
     assert record["source"]["macs"] > 500_000
     assert record["layers"]
@@ -464,3 +464,21 @@ def test_a_dry_run_says_what_the_compiler_refuses_in_every_precision(call, tmp_p
     assert answer.code == 4
     assert "incorrect Rank 6" in answer.err
     assert "nothing stands in the way" not in answer.out
+
+
+def test_a_build_without_time_is_whole_says_what_it_left_out_and_proves_nothing(
+    call, data, tmp_path, simulated
+):
+    words = (DIGITS_MODEL, "--data", data, *TO, "--max-drop", "20%", "--time-limit", "0.01s", "-o", tmp_path)
+    assert call(main, *words).code == 5
+    record = json.loads((tmp_path / "report.json").read_text())
+    assert record["verdict"]["word"] != "met"
+    assert record["is_cut_short"]
+    assert [item["name"] for item in record["candidates"]] == ["w8a8"]
+    # Fewer do not tell one precision from another.
+    assert record["candidates"][0]["samples"] == 8
+    judged = record["samples"]["judged"]
+    assert len(judged) == record["accuracy"][0]["samples"] < 26
+    assert f"for time, only {len(judged)} of the 8 samples judge, spread over all" in record["notes"]
+    assert any(note.startswith("for time, only 8 samples calibrate") for note in record["notes"])
+    assert record["layers"]

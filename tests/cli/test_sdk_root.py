@@ -140,7 +140,7 @@ def test_the_check_for_linux_asks_before_it_installs(root, tmp_path):
 def test_the_tree_has_the_guides_examples_and_the_courses_library(root):
     script = root / "examples" / "QNN" / "NetRun" / "android" / "android-qnn-net-run.sh"
     assert os.access(script, os.X_OK)
-    case = json.loads((root / "examples/QNN/ThroughputNetRun/throughput_example.json").read_text())
+    case = json.loads((root / "examples/QNN/ThroughputNetRun/sample_config.json").read_text())
     assert {*case} == {"backends", "models", "contexts", "testCase"}
     words = [sys.executable, root / "benchmarks" / "QNN" / "qnn_bench.py", "--help"]
     assert "usage: qnn_bench.py" in subprocess.run(words, capture_output=True, text=True, check=True).stdout

@@ -1,21 +1,20 @@
 """The formats that are fuzzed: sound files to start from, how they are damaged, and what reads them."""
 
-import tempfile
+import shutil
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 
-import numpy as np
+from edgewright.core.errors import EdgewrightError, Problems
+from tests.fuzz import mutate, seeds
+from tests.hostile.artifacts import SMALL, convert_small
 
-from tests.fuzz import mutate
-from tests.hostile import config_cases
-from tests.hostile.artifacts import SMALL, convert_small, npy, zip_of
-
-EXAMPLES = Path(__file__).parents[2] / "examples" / "models"
-LARGEST_SEED = 1 << 15
+BOXED_IMAGES = 4
 
 
 @dataclass(frozen=True)
@@ -23,15 +22,10 @@ class Format:
     """A format: its seeds by name, its damage, and a reader that is given the path of a file."""
 
     file: str
-    seeds: Callable[[], Mapping[str, bytes]]
+    seeds: Callable[[], seeds.Seeds]
     change: mutate.Mutate
     read: Callable[[Path], object]
-
-
-def _seed_onnx() -> dict[str, bytes]:
-    from tests.backend.fuzz import models
-
-    return {name: data for name, data in models() if len(data) < LARGEST_SEED}
+    needs_torch: bool = False
 
 
 def _change_onnx(random: Random, data: bytes) -> bytes:
@@ -40,17 +34,10 @@ def _change_onnx(random: Random, data: bytes) -> bytes:
     return damaged(random, data) if random.random() < 0.7 else mutate.change_message(random, data)
 
 
-def _seed_tflite() -> dict[str, bytes]:
-    from tests.unit.frontends.tflite.cases import float_cases
-    from tests.unit.frontends.tflite.flow_cases import flow_cases
-    from tests.unit.frontends.tflite.quantized_cases import quantized_cases
-
-    return {case.name: case.data for case in (*float_cases(), *quantized_cases(), *flow_cases())}
-
-
 def _change_tflite(random: Random, data: bytes) -> bytes:
     """Words of the flatbuffer changed, or another op in its place with operands and options of its own."""
     from edgewright.frontends.tflite.declarations import ARITIES
+    from edgewright.frontends.tflite.options import find_fields
     from tests.hostile.tflite_cases import BUILTINS, build
 
     if random.random() < 0.6:
@@ -59,62 +46,45 @@ def _change_tflite(random: Random, data: bytes) -> bytes:
     least, most = ARITIES[op].inputs
     count = random.choice((least, min(most, 6), random.randrange(8)))
     number = random.choice((-1, 0, 1, 2, 3, 7, 1 << 20, (1 << 31) - 1))
-    from edgewright.frontends.tflite.options import find_fields
-
     fields = [name for name, (_, kind, _) in find_fields(op).items() if kind == "i"]
-    made = build(
-        op, count, max(ARITIES[op].outputs[0], 1), {name: number for name in fields if random.random() < 0.3}
-    )
+    options = {name: number for name in fields if random.random() < 0.3}
+    made = build(op, count, max(ARITIES[op].outputs[0], 1), options)
     return mutate.change_bytes(random, made) if random.random() < 0.5 else made
 
 
-def _seed_tensorflow() -> dict[str, bytes]:
-    from tests.hostile.tensorflow_cases import CASES
-
-    cases = np.load(
-        Path(__file__).parents[1] / "unit" / "frontends" / "tensorflow" / "cases.npz", allow_pickle=False
-    )
-    stored = {name: cases[name].tobytes() for name in cases.files if cases[name].dtype == np.uint8}
-    hostile = {case.name: case.files["in/m.pb"] for case in CASES[::7]}
-    small = {name: data for name, data in {**stored, **hostile}.items() if isinstance(data, bytes)}
-    return {name: data for name, data in small.items() if len(data) < LARGEST_SEED}
+def _choose_torch_damage(name: str) -> mutate.Mutate:
+    by_ending = {".py": mutate.change_text, ".json": mutate.change_json}
+    return by_ending.get(Path(name).suffix, mutate.change_bytes)
 
 
-def _seed_torchscript() -> dict[str, bytes]:
-    from tests.unit.frontends.pytorch import hostile
-
-    with tempfile.TemporaryDirectory() as folder:
-        codes = ("return torch.add(x, self.w)", "return torch.relu(x)", "return torch.matmul(x, self.w)")
-        paths = [
-            hostile.write(Path(folder) / f"{number}.pt", code=hostile.make_code(code))
-            for number, code in enumerate(codes)
-        ]
-        return {path.name: path.read_bytes() for path in paths}
-
-
-def _change_torchscript(name: str) -> mutate.Mutate:
-    return mutate.change_text if name.endswith(".py") else mutate.change_bytes
-
-
-def _import_model(path: Path) -> None:
+def _import_model(path: Path, **spec: Any) -> None:
     """Opened and translated: everything that reads the file, nothing that runs the graph."""
-    from edgewright.core.errors import Problems
+    from edgewright.frontends._common.input_spec import InputSpec
     from edgewright.frontends.open_source import open_source
 
-    imported = open_source(path).build({})
+    imported = open_source(path, InputSpec(**spec)).build({})
     if imported.problems:
         raise Problems(imported.problems)
 
 
 def _import_script(path: Path) -> None:
     """TorchScript does not say the shapes of its inputs."""
-    from edgewright.core.errors import Problems
-    from edgewright.frontends._common.input_spec import InputSpec
-    from edgewright.frontends.open_source import open_source
+    _import_model(path, input_shapes={"x": (4,)})
 
-    imported = open_source(path, InputSpec(input_shapes={"x": (4,)})).build({})
-    if imported.problems:
-        raise Problems(imported.problems)
+
+def _convert_whole(path: Path) -> None:
+    """From the model to its files: passes, lowering and writing too."""
+    from edgewright.api.convert import convert
+
+    out = path.parent / "out"
+    try:
+        convert(path).save(out / "m.dlc")
+    except EdgewrightError:
+        if out.exists():
+            raise AssertionError(f"a failed run left {list(out.iterdir())}") from None
+        raise
+    finally:
+        shutil.rmtree(out, ignore_errors=True)
 
 
 def _read_graph(read: Callable[[Path], object]) -> Callable[[Path], None]:
@@ -130,11 +100,17 @@ def _read_graph(read: Callable[[Path], object]) -> Callable[[Path], None]:
     return whole
 
 
+def _lay_beside(path: Path, name: str, content: bytes) -> Path:
+    beside = path.parent / name
+    if not beside.exists():
+        beside.write_bytes(content)
+    return beside
+
+
 def _read_net_json(path: Path) -> object:
     from edgewright.artifacts.net_json import reader
 
-    (path.parent / "m.bin").write_bytes(convert_small()["m.bin"])
-    return reader.read(path, path.parent / "m.bin")
+    return reader.read(path, _lay_beside(path, "m.bin", convert_small()["m.bin"]))
 
 
 def _read_dlc(path: Path) -> object:
@@ -152,8 +128,7 @@ def _read_context(path: Path) -> object:
 def _read_weights(path: Path) -> object:
     from edgewright.artifacts.net_json import reader
 
-    (path.parent / "m_net.json").write_bytes(convert_small()["m_net.json"])
-    return reader.read(path.parent / "m_net.json", path)
+    return reader.read(_lay_beside(path, "m_net.json", convert_small()["m_net.json"]), path)
 
 
 def _read_encodings(path: Path) -> object:
@@ -174,112 +149,164 @@ def _read_io_config(path: Path) -> object:
     return read_io_config(path)
 
 
-def _read_arrays(path: Path) -> None:
-    from edgewright.data.numpy_files import NumpyArchive, read_numpy_array
+def _read_custom_io(path: Path) -> object:
+    from edgewright.config.custom_io import read_custom_io
 
-    if path.suffix == ".npy":
-        read_numpy_array(path)
-        return
-    archive = NumpyArchive(path)
-    for name in archive:
-        archive[name]
+    return read_custom_io(path)
+
+
+def _read_evaluation(path: Path) -> object:
+    from edgewright.config.model_config import read_model_config
+
+    return read_model_config(path)
+
+
+def _read_throughput(path: Path) -> object:
+    from edgewright.sdk.throughput.case_run import read_case
+
+    return read_case(path)
+
+
+def _read_bench(path: Path) -> object:
+    from edgewright.config.bench import BenchFiles, BenchRuns, parse_bench_case
+    from edgewright.run.context.config import read_json
+
+    files = BenchFiles(config_file=str(path))
+    return parse_bench_case(read_json(path), str(path), files, BenchRuns())
+
+
+def _read_backend_config(path: Path) -> object:
+    from edgewright.run.context.config import find_target, read_backend_config
+
+    return find_target(None, read_backend_config(str(path), "htp"))
+
+
+def _read_checkpoint(path: Path) -> None:
+    """A folder of a language model, one file of it damaged, or a GGUF file."""
+    from edgewright.llm.load.checkpoint import Checkpoint
+    from edgewright.llm.load.vocabulary import read_vocabulary
+
+    for name, content in seeds.read_tiny_checkpoint().items() if path.suffix != ".gguf" else ():
+        _lay_beside(path, name, content)
+    opened = Checkpoint(path if path.suffix == ".gguf" else path.parent)
+    read_vocabulary(opened.folder, opened.spec.vocabulary)
+    for name in opened.tensors:
+        opened.read(name)
 
 
 @cache
-def _make_graph() -> object:
+def _make_graph() -> Any:
     from edgewright.frontends.open_source import open_source
 
     return open_source(SMALL).build({}).graph
+
+
+@cache
+def _make_flat_graph() -> Any:
+    from edgewright.frontends.open_source import open_source
+    from tests.hostile.onnx_cases import SOUND, info
+
+    flat = type(SOUND)()
+    flat.CopyFrom(SOUND)
+    flat.graph.input[0].CopyFrom(info("x", (1, 32)))
+    return open_source(flat.SerializeToString()).build({}).graph
 
 
 def _read_samples(path: Path) -> None:
     """Samples of any kind for a small graph; at most a few are read."""
     from edgewright.data.open_samples import open_samples
 
-    samples = open_samples(_make_graph(), path)  # type: ignore[arg-type]
-    for number, _ in zip(range(3), samples, strict=False):
+    graph = _make_flat_graph() if path.suffix == ".wav" else _make_graph()
+    for number, _ in zip(range(3), open_samples(graph, path), strict=False):
         del number
 
 
 def _read_input_list(path: Path) -> None:
-    (path.parent / "x.raw").write_bytes(bytes(64))
+    _lay_beside(path, "x.raw", bytes(64))
     _read_samples(path)
 
 
 def _read_labels(path: Path) -> None:
     from edgewright.data.labels import find_labels
 
-    find_labels({}, [], 4, path)  # type: ignore[arg-type]
+    find_labels({}, [], BOXED_IMAGES, path)  # type: ignore[arg-type]
+
+
+def _read_boxes(path: Path) -> None:
+    from edgewright.data.coco_labels import read_coco_boxes
+
+    read_coco_boxes(path, [Path(f"{number}.png") for number in range(BOXED_IMAGES)], BOXED_IMAGES)
 
 
 def _read_image(path: Path) -> None:
+    """As a map of classes, which few images are, and as a sample."""
     from edgewright.data.images import read_class_map, read_colours
 
+    with suppress(EdgewrightError):
+        read_class_map(path)
     read_colours(path)
-    read_class_map(path)
 
 
-def _seed_images() -> dict[str, bytes]:
-    import io
-
-    from PIL import Image
-
-    made = {}
-    for kind in ("PNG", "BMP", "JPEG", "TIFF", "WEBP", "PPM"):
-        file = io.BytesIO()
-        Image.fromarray(np.arange(64 * 3, dtype=np.uint8).reshape(8, 8, 3)).save(file, kind)
-        made[kind] = file.getvalue()
-    return made
-
-
-def _small_file(name: str) -> Callable[[], Mapping[str, bytes]]:
-    return lambda: {name: convert_small()[name]}
-
-
-def _seed_from(cases: list, key: str) -> Callable[[], Mapping[str, bytes]]:
-    def seeds() -> dict[str, bytes]:
-        found = {}
-        for case in cases:
-            content = case.files.get(key)
-            if isinstance(content, (str, bytes)) and len(content) < LARGEST_SEED:
-                found[case.name] = content.encode() if isinstance(content, str) else content
-        return found
-
-    return seeds
-
-
-ARRAY = npy(np.zeros((4, 1, 4, 4), np.float32))
+_PACKED = zipfile.ZIP_DEFLATED
 FORMATS: dict[str, Format] = {
-    "onnx": Format("m.onnx", _seed_onnx, _change_onnx, _import_model),
-    "tflite": Format("m.tflite", _seed_tflite, _change_tflite, _import_model),
-    "tensorflow": Format("m.pb", _seed_tensorflow, mutate.change_message, _import_model),
-    "torchscript": Format("m.pt", _seed_torchscript, mutate.change_zip(_change_torchscript), _import_script),
-    "net_json": Format(
-        "m_net.json", _small_file("m_net.json"), mutate.change_json, _read_graph(_read_net_json)
+    "onnx": Format("m.onnx", seeds.list_onnx, _change_onnx, _import_model),
+    "tflite": Format("m.tflite", seeds.list_tflite, _change_tflite, _import_model),
+    "tensorflow": Format("m.pb", seeds.list_tensorflow, mutate.change_message, _import_model),
+    "torchscript": Format(
+        "m.pt", seeds.list_torchscript, mutate.change_zip(_choose_torch_damage), _import_script, True
     ),
-    "model_bin": Format("m.bin", _small_file("m.bin"), mutate.change_tar, _read_weights),
+    "torch_export": Format(
+        "m.pt2", seeds.list_exported, mutate.change_zip(_choose_torch_damage), _import_model, True
+    ),
+    "onnx_to_dlc": Format("m.onnx", seeds.list_onnx, _change_onnx, _convert_whole),
+    "tflite_to_dlc": Format("m.tflite", seeds.list_tflite, _change_tflite, _convert_whole),
+    "tensorflow_to_dlc": Format("m.pb", seeds.list_tensorflow, mutate.change_message, _convert_whole),
+    "net_json": Format(
+        "m_net.json", seeds.list_converted("_net.json"), mutate.change_json, _read_graph(_read_net_json)
+    ),
+    "model_bin": Format("m.bin", seeds.list_converted("m.bin"), mutate.change_tar, _read_weights),
     "dlc": Format(
         "m.dlc",
-        _small_file("m.dlc"),
+        seeds.list_converted(".dlc"),
         mutate.change_zip(lambda _: mutate.change_bytes),
         _read_graph(_read_dlc),
     ),
-    "context": Format("m.bin", _small_file("context.bin"), mutate.change_context, _read_graph(_read_context)),
-    "encodings": Format(
-        "e.json", _seed_from(config_cases.CASES, "in/e.json"), mutate.change_json, _read_encodings
+    "context": Format(
+        "m.bin", seeds.list_converted("context.bin"), mutate.change_context, _read_graph(_read_context)
     ),
-    "op_package": Format(
-        "p.xml", _seed_from(config_cases.CASES, "in/p.xml"), mutate.change_xml, _read_package
+    "encodings": Format("e.json", seeds.list_encodings, mutate.change_json, _read_encodings),
+    "op_package": Format("p.xml", seeds.list_packages, mutate.change_xml, _read_package),
+    "io_config": Format("io.yaml", seeds.list_io_configs, mutate.change_text, _read_io_config),
+    "custom_io": Format("io.yaml", lambda: {"sound": seeds.CUSTOM_IO}, mutate.change_text, _read_custom_io),
+    "evaluation": Format(
+        "c.yaml",
+        seeds.list_sdk_files(
+            "qnn_raw_inputs_config.yaml", "qnn_classification_config.yaml", "qnn_detection_config.yaml"
+        ),
+        mutate.change_text,
+        _read_evaluation,
     ),
-    "io_config": Format(
-        "io.yaml", _seed_from(config_cases.CASES, "in/io.yaml"), mutate.change_text, _read_io_config
+    "throughput": Format(
+        "c.json", seeds.list_sdk_files("throughput_example.json"), mutate.change_json, _read_throughput
     ),
-    "npy": Format("x.npy", lambda: {"array": ARRAY}, mutate.change_npy, _read_samples),
+    "bench": Format("c.json", seeds.list_sdk_files("bench_example.json"), mutate.change_json, _read_bench),
+    "backend_config": Format("c.json", seeds.list_backend_configs, mutate.change_json, _read_backend_config),
+    "gguf": Format("m.gguf", seeds.list_gguf, mutate.change_head, _read_checkpoint),
+    "safetensors": Format(
+        "model.safetensors",
+        seeds.list_checkpoint("model.safetensors"),
+        mutate.change_safetensors,
+        _read_checkpoint,
+    ),
+    "llm_config": Format(
+        "config.json", seeds.list_checkpoint("config.json"), mutate.change_json, _read_checkpoint
+    ),
+    "tokenizer": Format(
+        "tokenizer.json", seeds.list_checkpoint("tokenizer.json"), mutate.change_json, _read_checkpoint
+    ),
+    "npy": Format("x.npy", seeds.list_arrays, mutate.change_npy, _read_samples),
     "npz": Format(
-        "x.npz",
-        lambda: {"archive": zip_of(("x.npy", ARRAY))},
-        mutate.change_zip(lambda _: mutate.change_npy, zipfile.ZIP_DEFLATED),
-        _read_samples,
+        "x.npz", seeds.list_archives, mutate.change_zip(lambda _: mutate.change_npy, _PACKED), _read_samples
     ),
     "input_list": Format(
         "list.txt", lambda: {"list": b"x.raw\nx:=x.raw\n"}, mutate.change_text, _read_input_list
@@ -287,7 +314,7 @@ FORMATS: dict[str, Format] = {
     "csv": Format(
         "x.csv",
         lambda: {"table": b",".join([b"1"] * 16) + b"\n" + b",".join([b"0.5"] * 16) + b"\n"},
-        mutate.change_text,
+        mutate.change_table,
         _read_samples,
     ),
     "labels": Format(
@@ -296,5 +323,7 @@ FORMATS: dict[str, Format] = {
         mutate.change_text,
         _read_labels,
     ),
-    "image": Format("x.png", _seed_images, mutate.change_bytes, _read_image),
+    "boxes": Format("y.json", seeds.list_boxes, mutate.change_json, _read_boxes),
+    "image": Format("x.png", seeds.list_images, mutate.change_bytes, _read_image),
+    "sound": Format("x.wav", seeds.list_sounds, mutate.change_bytes, _read_samples),
 }

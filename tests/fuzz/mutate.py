@@ -410,3 +410,31 @@ def change_context(random: Random, data: bytes) -> bytes:
     padded = body + bytes(-(32 + len(body)) % 64)
     head = data[:16] + struct.pack("<QQ", len(body), stored)
     return frame_again(head + padded + data[start : start + stored] + bytes(32))
+
+
+def change_head(random: Random, data: bytes) -> bytes:
+    """A file whose description comes first: mostly that is changed, what follows stays in its place."""
+    place = min(len(data), random.choice((64, 512, 4096, len(data))))
+    return change_bytes(random, data[:place]) + data[place:]
+
+
+def change_safetensors(random: Random, data: bytes) -> bytes:
+    """A header changed as a tree and measured again, or the bytes."""
+    size = int.from_bytes(data[:8], "little")
+    if random.random() < 0.2 or size > len(data):
+        return change_head(random, data)
+    header = change_json(random, data[8 : 8 + size])
+    return len(header).to_bytes(8, "little") + header + data[8 + size :]
+
+
+def change_table(random: Random, data: bytes) -> bytes:
+    """Cells of a table changed, or its text."""
+    if random.random() < 0.3:
+        return change_text(random, data)
+    lines = data.split(b"\n")
+    place = random.randrange(len(lines))
+    cells = lines[place].split(b",")
+    value = str(random.choice((*NUMBERS, *REALS, *WORDS)))
+    cells[random.randrange(len(cells))] = value.encode()
+    lines[place] = b",".join(cells)
+    return b"\n".join(lines)

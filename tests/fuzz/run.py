@@ -1,38 +1,37 @@
 """Fuzzes the readers: `python -m tests.fuzz.run FORMAT --executions 20000`, guided by coverage.
 
-Every execution must end in a result or in one of our errors, within seconds and 2 GB. What does not is kept
-in tests/fuzz/found/FORMAT, and belongs into tests/fuzz/corpus once it is mended. A crash of the process, a
-hang in native code and too much memory end the run: libFuzzer writes the file.
+Every execution must end in a result or in one of our errors, within seconds of processor time and 2 GB, and
+reading must write, start or load nothing. What does otherwise is kept in tests/fuzz/found/FORMAT, and belongs
+into tests/fuzz/corpus once it is mended. A crash of the process, a hang in native code and too much memory
+end the run: the file that was read last is kept.
 """
 
 import argparse
-import hashlib
 import json
-import signal
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import traceback
-from collections import Counter
 from pathlib import Path
-from random import Random
-from types import FrameType
+
+from tests.fuzz import record
 
 HERE = Path(__file__).parent
-SECONDS = 20
+FOUND = HERE / "found"
 MEMORY_MB = 2048
+# Seconds without an execution that ends. They are counted while this process runs, not read off the clock:
+# a machine that was suspended, or both processes stopped, is no hang.
+LONGEST_SILENCE = 120
 _READERS = [
     "edgewright.frontends",
     "edgewright.artifacts",
     "edgewright.data",
     "edgewright.config",
     "edgewright.core",
+    "edgewright.llm.load",
 ]
-
-
-class Hang(BaseException):
-    """An execution took too long."""
 
 
 def main() -> int:
@@ -42,10 +41,11 @@ def main() -> int:
     parser.add_argument("--executions", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=0, help="stop a format after so many seconds")
+    parser.add_argument("--record", action="store_true", help="write the counts to docs/security.md")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.inside:
-        return fuzz_format(given.formats[0], given.inside, given.executions, given.seed, given.seconds)
+        return fuzz_format(given.formats[0], given.inside, given)
     from tests.fuzz.formats import FORMATS
 
     return max(_run_apart(name, given) for name in given.formats or FORMATS)
@@ -53,143 +53,86 @@ def main() -> int:
 
 def _run_apart(name: str, given: argparse.Namespace) -> int:
     """One format in a process of its own; says what was counted, as a line of JSON."""
-    words = [
-        name,
-        "--executions",
-        str(given.executions),
-        "--seed",
-        str(given.seed),
-        "--seconds",
-        str(given.seconds),
-    ]
-    with tempfile.TemporaryDirectory(prefix="fuzz") as folder:
-        command = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.run", *words, "--inside", folder]
-        done = subprocess.run(command, check=False, capture_output=True, text=True)
+    # On a disk, a file that is written again and again costs more than reading it does.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="fuzz", dir=memory) as folder:
+        code, said = _watch(name, given, Path(folder))
         file = Path(folder) / "record.json"
-        record = json.loads(file.read_text()) if file.exists() else {"format": name, "executions": 0}
-    if done.returncode:
-        record["ended"] = f"exit code {done.returncode}: {done.stderr[-1500:]}"
-    sys.stdout.write(json.dumps(record) + "\n")
+        counted = json.loads(file.read_text()) if file.exists() else {"format": name, "executions": 0}
+        if code:
+            counted["ended"] = f"exit code {code}: {said[-1500:]}"
+            _keep_last(name, Path(folder))
+    sys.stdout.write(json.dumps(counted) + "\n")
     sys.stdout.flush()
-    return int(bool(done.returncode or record.get("problems")))
+    is_bad = bool(code or counted.get("problems"))
+    if given.record and not is_bad:
+        record.add(counted, given.seed)
+    return int(is_bad)
 
 
-def fuzz_format(name: str, folder: Path, executions: int, seed: int, seconds: int) -> int:
+def _watch(name: str, given: argparse.Namespace, folder: Path) -> tuple[int, str]:
+    """Waits for the process of a format; one that no longer ends executions is killed."""
+    words = [name, "--executions", str(given.executions), "--seed", str(given.seed)]
+    words += ["--seconds", str(given.seconds), "--inside", str(folder)]
+    command = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.run", *words]
+    file, silence, before = folder / "record.json", 0, ""
+    with (folder / "said").open("w+") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=said)
+        while process.poll() is None:
+            time.sleep(1)
+            now = file.read_text() if file.exists() else ""
+            # Until the first execution seeds are made and modules are imported, which has no limit.
+            silence = 0 if now != before or not now else silence + 1
+            before = now
+            if silence > LONGEST_SILENCE:
+                process.kill()
+        said.seek(0)
+        return process.returncode, said.read()
+
+
+def _keep_last(name: str, folder: Path) -> None:
+    (FOUND / name).mkdir(parents=True, exist_ok=True)
+    for path in (folder / "file").glob("*"):
+        if path.is_file():
+            shutil.copy(path, FOUND / name / f"last-{path.name}")
+
+
+def fuzz_format(name: str, folder: Path, given: argparse.Namespace) -> int:
     """Fuzzes one format, with files in a folder."""
+    from random import Random
+
     import atheris
 
     # What is imported inside is watched: libFuzzer keeps what reaches new code.
     with atheris.instrument_imports(include=_READERS, enable_loader_override=False):
         from tests.fuzz.formats import FORMATS
+        from tests.fuzz.watch import Watch
 
         chosen = FORMATS[name]
-        _lay_out_seeds(chosen.seeds(), folder / "corpus")
-        _warm_up(chosen, folder)
-    watch = Watch(name, folder)
-    signal.signal(signal.SIGALRM, _ring)
-
-    def execute(data: bytes) -> None:
-        watch.execute(chosen, data)
+        watch = Watch(chosen, folder, FOUND / name)
+        seeds = list(chosen.seeds().values())
+        sound = [content for content in seeds if watch.try_seed(content)]
+    _lay_out(seeds, folder / "corpus")
 
     def change(data: bytes, size: int, number: int) -> bytes:
-        return chosen.change(Random(number), data)[:size]
+        # Half of the damage is done to sound files: changes upon changes end in rubbish.
+        random = Random(number)
+        return chosen.change(random, random.choice(sound) if random.random() < 0.5 else data)[:size]
 
-    words = [
-        f"-runs={executions}",
-        f"-seed={seed}",
-        f"-rss_limit_mb={MEMORY_MB}",
-        "-timeout=60",
-        "-verbosity=0",
-    ]
-    words += [
-        f"-artifact_prefix={watch.found}/",
-        "-max_len=65536",
-        "-print_final_stats=0",
-        *([f"-max_total_time={seconds}"] if seconds else []),
-    ]
-    watch.found.mkdir(parents=True, exist_ok=True)
-    atheris.Setup([sys.argv[0], *words, str(folder / "corpus")], execute, custom_mutator=change)
+    words = [f"-runs={given.executions}", f"-seed={given.seed}", f"-rss_limit_mb={MEMORY_MB}"]
+    words += ["-timeout=1000000", "-verbosity=0", "-max_len=65536", "-print_final_stats=0"]
+    words += [f"-artifact_prefix={watch.found}/"]
+    words += [f"-max_total_time={given.seconds}"] if given.seconds else []
+    atheris.Setup([sys.argv[0], *words, str(folder / "corpus")], watch.execute, custom_mutator=change)
+    watch.begin()
     atheris.Fuzz()
     return 0
 
 
-class Watch:
-    """Counts executions, and keeps those that did not end as they must."""
-
-    def __init__(self, name: str, folder: Path) -> None:
-        self.name, self._folder = name, folder
-        self.found = HERE / "found" / name
-        self.counts: Counter[str] = Counter()
-        self.problems: Counter[str] = Counter()
-        self._start = time.monotonic()
-        (folder / "file").mkdir()
-
-    def execute(self, chosen: object, data: bytes) -> None:
-        """One file, read."""
-        from edgewright.core.errors import EdgewrightError
-
-        path = self._folder / "file" / chosen.file  # type: ignore[attr-defined]
-        path.write_bytes(data)
-        signal.alarm(SECONDS)
-        try:
-            chosen.read(path)  # type: ignore[attr-defined]
-            self.counts["read"] += 1
-        except EdgewrightError:
-            self.counts["refused"] += 1
-        except (Exception, Hang) as problem:
-            self._keep(data, problem)
-        finally:
-            signal.alarm(0)
-        # libFuzzer ends the process itself, at any time: the record is always up to date.
-        self._record()
-
-    def _record(self) -> None:
-        took = time.monotonic() - self._start
-        total = sum(self.counts.values()) + sum(self.problems.values())
-        record = {
-            "format": self.name,
-            "executions": total,
-            **self.counts,
-            "seconds": round(took),
-            "problems": dict(self.problems),
-        }
-        (self._folder / "record.json").write_text(json.dumps(record))
-
-    def _keep(self, data: bytes, problem: BaseException) -> None:
-        frames = [f for f in traceback.extract_tb(problem.__traceback__) if "edgewright" in f.filename]
-        place = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "?"
-        key = f"{type(problem).__name__} at {place}: {str(problem)[:80]}"
-        short = f"{type(problem).__name__}-{place}"
-        if key.partition(": ")[0] not in self.problems:
-            digest = hashlib.sha256(data).hexdigest()[:12]
-            (self.found / f"{short.replace(':', '_')}-{digest}").write_bytes(data)
-            key_text = "".join(traceback.format_exception(problem)[-6:])
-            (self.found / f"{short.replace(':', '_')}-{digest}.txt").write_text(key_text)
-        self.problems[key.partition(": ")[0]] += 1
-
-
-def _ring(_number: int, _frame: FrameType | None) -> None:
-    raise Hang(f"more than {SECONDS} s")
-
-
-def _lay_out_seeds(seeds: object, folder: Path) -> None:
+def _lay_out(seeds: list[bytes], folder: Path) -> None:
     folder.mkdir(parents=True)
-    for number, content in enumerate(seeds.values()):  # type: ignore[attr-defined]
+    for number, content in enumerate(seeds):
         (folder / str(number)).write_bytes(content)
-
-
-def _warm_up(chosen: object, folder: Path) -> None:
-    """Reads a sound file once, so that everything is imported, and watched."""
-    from edgewright.core.errors import EdgewrightError
-
-    (folder / "warm").mkdir()
-    for content in list(chosen.seeds().values())[:3]:  # type: ignore[attr-defined]
-        path = folder / "warm" / chosen.file  # type: ignore[attr-defined]
-        path.write_bytes(content)
-        try:
-            chosen.read(path)  # type: ignore[attr-defined]
-        except EdgewrightError:
-            continue
 
 
 if __name__ == "__main__":

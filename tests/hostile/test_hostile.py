@@ -7,12 +7,17 @@ import pytest
 
 from tests.hostile import (
     artifact_cases,
+    bomb_cases,
     config_cases,
     data_cases,
     environment_cases,
+    folder_cases,
+    llm_cases,
     onnx_cases,
+    pytorch_cases,
     tensorflow_cases,
     tflite_cases,
+    tool_cases,
 )
 from tests.hostile.case import Runner, check
 
@@ -24,10 +29,18 @@ CASES = {
     "configurations": config_cases.CASES,
     "artifacts": artifact_cases.CASES,
     "surroundings": environment_cases.CASES,
+    "growth": bomb_cases.CASES,
+    "folders": folder_cases.CASES,
+    "PyTorch": pytorch_cases.CASES,
+    "checkpoints": llm_cases.CASES,
+    "tools": tool_cases.CASES,
 }
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
-# One of so many runs in `make test`, all of them in `make test-rest`.
-SHARE = 8
+# One of so many runs in `make test`; in `make test-rest` all of the first kinds, one of so many of the rest.
+SHARE, REST = 16, 6
+WHOLE = list(CASES)[:7]
+# These import torch, or take seconds each.
+HEAVY = {"PyTorch": pytest.mark.torch, "growth": pytest.mark.slow}
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +53,15 @@ def runner():
 def list_cases():
     for kind, cases in CASES.items():
         for number, case in enumerate(cases):
-            marks = () if number % SHARE == 0 else pytest.mark.slow
-            yield pytest.param(case, id=f"{kind}: {case.name}", marks=marks)
+            yield pytest.param(case, id=f"{kind}: {case.name}", marks=choose_marks(kind, number))
+
+
+def choose_marks(kind, number):
+    marks = [HEAVY[kind]] if kind in HEAVY else []
+    if number % SHARE == 0:
+        return marks
+    is_rare = kind not in WHOLE and number % REST
+    return [*marks, pytest.mark.exhaustive if is_rare else pytest.mark.slow]
 
 
 @pytest.mark.parametrize("case", list_cases())

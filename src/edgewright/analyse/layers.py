@@ -41,6 +41,7 @@ def measure_layers(
     *,
     emulator: Backend | None = None,
     seconds: float = 60.0,
+    most_seconds: float = math.inf,
 ) -> tuple[Layer, ...]:
     """The layers of a quantized graph in order, each with its distance from the float graph.
 
@@ -50,12 +51,14 @@ def measure_layers(
         samples: inputs of the float graph that did not calibrate; a few are used.
         emulator: the genuine backend; its distances are None without it and where it refuses a graph.
         seconds: what the emulator may take; values that it has no time for are None.
+        most_seconds: what all may take: after it, values that come later are None, the first ones apart.
     """
     count = LAYER_SAMPLES if emulator is None else EMULATED_SAMPLES
     given = list(itertools.islice(samples, LAYER_SAMPLES))
     # From all of them: neighbours in a folder are alike.
     meter = _NoiseMeter(source, quantized, given[:: max(1, len(given) // count)][:count])
-    deadline = time.monotonic() + seconds
+    now = time.monotonic()
+    deadline, end = now + min(seconds, most_seconds), now + most_seconds
     simulated: dict[str, float | None] = {}
     emulated: dict[str, float | None] = {}
     own: dict[str, OwnNoise] = {}
@@ -64,14 +67,19 @@ def measure_layers(
     ]
     batches = list(_split_into_batches(quantized, points))
     with announce_progress("comparing layers", total=len(batches)) as step:
-        for batch in batches:
+        for place, batch in enumerate(batches):
+            if place and time.monotonic() > end:
+                break
             samples_run = 0
             if emulator is not None:
                 noises, samples_run = meter.measure_noises(batch, emulator, deadline=deadline)
                 emulated |= noises
             # On the same samples, so that the figures compare.
-            simulated |= meter.measure_noises(batch, HtpSimBackend(), count=samples_run or count)[0]
-            own |= meter.measure_own(batch)
+            known = meter.measure_noises(
+                batch, HtpSimBackend(), count=samples_run or count, deadline=end, least=1
+            )
+            simulated |= known[0]
+            own |= meter.measure_own(batch, count=1 if time.monotonic() > end else OWN_SAMPLES)
             step()
     return tuple(
         _make_layer(
@@ -113,19 +121,20 @@ class _NoiseMeter:
         *,
         count: int = LAYER_SAMPLES,
         deadline: float = math.inf,
+        least: int = 0,
     ) -> tuple[dict[str, float | None], int]:
         """The noise of values on a backend in dB, and the samples there was time for.
 
-        Nothing where it refuses the graph.
+        Nothing where it refuses the graph. ``least``: so many samples are run however late it is.
         """
         sums = {point.value: Noise() for point in points}
         count_run = 0
         try:
-            if time.monotonic() < deadline:
+            if least or time.monotonic() < deadline:
                 quantized_run = ValueRunner(self.quantized, backend, list(sums))
                 float_run = ValueRunner(self.source, CpuBackend(), list(sums))
             for feed in self.feeds[:count]:
-                if time.monotonic() >= deadline:
+                if count_run >= least and time.monotonic() >= deadline:
                     break
                 self._add_sample(sums, float_run(feed), quantized_run(feed))
                 count_run += 1
@@ -145,9 +154,9 @@ class _NoiseMeter:
                 expected = SaturationLimits(self.quantized, value).clip(expected)
             noise.add(expected, result)
 
-    def measure_own(self, points: Sequence[ComparisonPoint]) -> dict[str, OwnNoise]:
+    def measure_own(self, points: Sequence[ComparisonPoint], count: int) -> dict[str, OwnNoise]:
         """What ops add by themselves."""
-        return measure_own_noise(self.source, self.quantized, points, self.feeds[:OWN_SAMPLES], self.gains)
+        return measure_own_noise(self.source, self.quantized, points, self.feeds[:count], self.gains)
 
 
 def _split_into_batches(graph: Graph, points: Sequence[ComparisonPoint]) -> Iterator[list[ComparisonPoint]]:

@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from edgewright.estimate.language import LanguageEstimate, estimate_language_model
+from edgewright.llm.calibration import MOST_TOKENS
 from edgewright.llm.evaluate_file import TextScore, evaluate_file
 from edgewright.llm.generate import TextGenerator
 from edgewright.llm.load.config import read_model_spec
@@ -30,6 +31,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     asym: bool = False,
     activations: str | None = None,
     calib: Path | str | None = None,
+    calib_tokens: int = MOST_TOKENS,
     keep: Mapping[str, str] | None = None,
     awq: bool = False,
     mixed: float | None = None,
@@ -45,13 +47,14 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     Args:
         checkpoint: a folder with config.json, .safetensors and the tokenizer's files.
         to: gguf, onnx, openvino, mlx or safetensors.
-        precision: int4, int8, fp16 or fp32.
+        precision: int4, lpbq, int8, fp16 or fp32.
         gguf_type: the type of a GGUF file by its name, q4_k_m for example, in place of precision and asym.
         recipe: fast, balanced or best; best with `calib` and fast without where nothing is said.
         block: weights that share a scale.
         asym: codes with a zero point in place of symmetric ones.
         activations: int8 or float, what products of ONNX and OpenVINO files round their inputs to.
         calib: a text that calibrates 4 bits, or a .npy file of its tokens.
+        calib_tokens: tokens of it at most, in pieces of 256 from all over it.
         keep: another precision for matrices whose names contain a word.
         awq: give inputs that are large finer weights where that leaves less error; needs `calib`.
         mixed: bits of a weight on the average: matrices that matter most for `calib` get more.
@@ -77,6 +80,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         to,
         recipe=choose_recipe(plan, recipe, has_text=calib is not None, gguf_type=gguf_type),
         calibration=calib,
+        calibration_tokens=calib_tokens,
         output=output,
         text=text,
         resume=resume,

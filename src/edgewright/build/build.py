@@ -53,8 +53,9 @@ from edgewright.build.measured_advice import (
     list_untried_precisions,
 )
 from edgewright.build.open_model import OpenedModel, open_model
-from edgewright.build.plan import SampleCounts
+from edgewright.build.plan import SampleCounts, estimate_candidate
 from edgewright.build.preflight import SCALE, PreflightResult, as_finding, run_preflight, sort_problems
+from edgewright.build.rates import WRITING_SECONDS, Rates
 from edgewright.build.records import RECORD, REPORT, BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
 from edgewright.build.request import BuildRequest
 from edgewright.build.settle import Settler
@@ -99,6 +100,15 @@ from edgewright.tasks.versions import list_versions
 
 log = logging.getLogger(__name__)
 
+LATE = "the time was up"
+
+# Of a machine that is faster than when it was tried, and a run that is too short to tell.
+LEAST_SLOWDOWN, LEAST_SECONDS = 0.5, 1e-4
+# Estimates below this tell nothing of the pace; what nothing stops may take so much longer than estimated.
+TELLING_SECONDS, LAYERS_MARGIN = 0.5, 1.5
+# What compiling layers may take of the time that is left, where the emulator has used up its own.
+LAYERS_OF_REST = 1 / 3
+
 # Draws the page of a record and the graph that was built; handed in, for reports are above this layer.
 Render = Callable[[BuildRecord, Graph], Iterable[bytes]]
 
@@ -141,7 +151,9 @@ class _Build:
             # Before the model is hashed: what stands in the way is said at once.
             self._preflight()
         self._chip = find_htp_soc(request.target)
+        self._has_binary = False
         self._left_out: list[LeftOut] = []
+        self._results: dict[str, CandidateResult] = {}
 
     def run(self, fingerprint: Mapping[str, str]) -> BuildRecord:
         """All stages, in order, in a folder that no one else writes."""
@@ -157,6 +169,7 @@ class _Build:
             return self._finish(preflight)
 
     def _finish(self, preflight: Preflight) -> BuildRecord:
+        self._counts = self._ledger.run_stage("plan", SampleCounts, self._plan)
         results, compiled, evaluation = self._settle(self._quantize())
         graph = load_stored_graph(self._locate_graph(find_chosen(results).candidate.name))
         analyse = partial(self._analyse, graph, results, compiled.backend, evaluation)
@@ -208,12 +221,24 @@ class _Build:
         return load_stored_graph(self._locate_graph("float"))
 
     @cached_property
-    def _samples(self) -> BuildSamples:
+    def _planned(self) -> BuildSamples:
+        """The samples that there was time for as far as could be known before the build."""
         return self._known.counts.select(self._read_samples(self._source, self._known.states))
 
     @cached_property
+    def _samples(self) -> BuildSamples:
+        """Those that there is time for."""
+        samples = self._counts.select(self._planned)
+        if not self._has_fewer_samples():
+            return samples
+        return replace(samples, notes=(*samples.notes, self._counts.describe()))
+
+    def _has_fewer_samples(self) -> bool:
+        return self._counts != SampleCounts.of(self._read_samples(self._source, self._known.states))
+
+    @cached_property
     def _counter(self) -> RunCounter:
-        return RunCounter(self._source, SampleCounts.of(self._samples).total)
+        return RunCounter(self._source, self._known.counts.total)
 
     def _read_samples(self, graph: Graph, states: Sequence[RecurrentState]) -> BuildSamples:
         if self._unique is None:
@@ -223,9 +248,31 @@ class _Build:
             self._unique = leave_out_copies(samples)
         return add_states(self._unique, graph, states)
 
+    def _plan(self) -> SampleCounts:
+        """How many samples there is time for at the pace that the float model has on those that choose."""
+        with self._counter.measure_stage("plan"):
+            chosen = self._chooser.run_float_model(self._budget.choosing_seconds)
+            counts = replace(self._known.counts, choosing=chosen.samples)
+            rest = max(0.0, self._budget.search_seconds - self._budget.seconds)
+            return counts.reduce_others_to_fit(self._measure_rates(), rest)
+
+    def _measure_rates(self) -> Rates:
+        """The rates at the pace of now: other work on the machine may have come or gone."""
+        rates, pace = self._known.rates, self._chooser.time_float_model()
+        return rates.scale_seconds(
+            max(LEAST_SLOWDOWN, self._slowness, pace / max(rates.floating, LEAST_SECONDS))
+        )
+
+    @property
+    def _slowness(self) -> float:
+        """How many times as long as estimated the candidates took that were built so far."""
+        expected = sum(estimate_candidate(name, self._known.rates, self._counts) for name in self._results)
+        taken = sum(result.candidate.seconds for result in self._results.values())
+        return taken / expected if expected > TELLING_SECONDS else 0.0
+
     @cached_property
     def _chooser(self) -> Evaluator:
-        return make_chooser(self._source, self._samples.choosing, self._known.metric, self._counter)
+        return make_chooser(self._source, self._planned.choosing, self._known.metric, self._counter)
 
     @cached_property
     def _judging(self) -> Evaluator:
@@ -241,6 +288,7 @@ class _Build:
 
         def evaluate() -> EvaluationResult:
             backend = confirmed.compiled[0].backend if confirmed.compiled else SIMULATION
+            self._budget.reserve_report(self._measure_rates().estimate_layers() + WRITING_SECONDS)
             with self._counter.measure_stage(stage):
                 return evaluate_candidate(self._judging, graph, backend, self._staged, self._budget, looks)
 
@@ -265,7 +313,6 @@ class _Build:
         """The precisions that are tried, one of them chosen."""
         request = self._request
         names = list_candidates(request.precision, self._chip.arch)
-        self._results: dict[str, CandidateResult] = {}
         searched = search_precisions(
             (AS_GIVEN,) if self._known.is_quantized else names,
             request.limit,
@@ -283,7 +330,10 @@ class _Build:
 
     def _finish_candidate(self, name: str) -> CandidateResult | LeftOut:
         """A candidate, built unless it was built before or its time is up; the first is built in any case."""
-        stage, bounds = f"quantize {name}", self._find_bounds() if self._results else Bounds()
+        stage, bounds = f"quantize {name}", self._find_bounds()
+        if not self._results:
+            # On as many samples as there is time for, but in any case.
+            bounds = Bounds(evaluation_end=self._budget.find_first_deadline(bounds.deadline))
         base = find_mixed_base(self._results.values(), self._request.limit)
         work = partial(self._build_candidate, name, base)
         try:
@@ -295,8 +345,9 @@ class _Build:
 
     def _find_bounds(self) -> Bounds:
         """How long the search may go on: what judges and writes comes after it."""
-        reserved = self._known.rates.estimate_finish(len(self._samples.judging.selection))
-        return Bounds(self._budget.find_search_deadline(reserved), MOST_PASSES)
+        reserved = self._measure_rates().estimate_finish(len(self._samples.judging.selection))
+        deadline = self._budget.find_search_deadline(reserved)
+        return Bounds(deadline, MOST_PASSES, deadline + self._budget.grace_seconds)
 
     def _build_candidate(self, name: str, base: str) -> CandidateResult:
         graph, result = self._candidates.build(name, base)
@@ -322,20 +373,30 @@ class _Build:
 
     def _has_time(self) -> bool:
         """Whether another candidate can be built, compiled and judged."""
-        rates, samples = self._known.rates, len(self._samples.judging.selection)
-        return self._budget.seconds + rates.estimate_finish(samples) < self._budget.search_seconds
+        finish = self._measure_rates().estimate_finish(len(self._samples.judging.selection))
+        return self._budget.seconds + finish < self._budget.search_seconds
 
     def _iterate_wider(self, results: list[CandidateResult]) -> Iterator[str]:
         """The chosen candidate, wider ones, and then those that were not needed before."""
         limit = self._request.limit
         yield find_chosen(results).candidate.name
-        yield from list_wider_candidates(results, limit)
+        for name in list_wider_candidates(results, limit):
+            # Where the compiler takes none of them yet, time is no reason to end without a binary.
+            if self._has_binary and not self._has_time():
+                self._notes.append(f"{name} was not compiled: {LATE}")
+                return
+            yield name
         base = find_mixed_base(results, limit)
         for skipped in [each for each in self._left_out if not each.is_for_time]:
             if skipped.name == MIXED and base == PLAIN:
                 # It has fewer bits than what did not hold.
                 continue
-            built = self._finish_candidate(skipped.name)
+            is_late = not self._has_time()
+            built = (
+                LeftOut(skipped.name, LATE, is_for_time=True)
+                if is_late
+                else self._finish_candidate(skipped.name)
+            )
             self._left_out.remove(skipped)
             if isinstance(built, LeftOut):
                 self._left_out.append(built)
@@ -347,11 +408,11 @@ class _Build:
     def _compile_candidate(self, name: str) -> Compiled:
         graph = load_stored_graph(self._locate_graph(name))
         compiled = self._ledger.run_stage(f"compile {name}", CompileResult, partial(self._compile, graph))
+        self._has_binary = True
 
         def check() -> Loss:
-            seconds = self._budget.check_seconds
-            with self._budget.count_emulator(), self._counter.measure_stage(f"check {name}"):
-                return check_candidate(self._chooser, graph, compiled.backend, self._staged, seconds)
+            with self._counter.measure_stage(f"check {name}"):
+                return check_candidate(self._chooser, graph, compiled.backend, self._staged, self._budget)
 
         return compiled, self._ledger.run_stage(f"check {name}", Loss, check)
 
@@ -378,13 +439,23 @@ class _Build:
         """Where accuracy is lost, and what is known to help."""
         chosen = find_chosen(results)
         # Where the time is up, one sample in the simulation must do.
-        is_late = self._budget.seconds > self._request.time_limit
-        emulator = None if is_late else open_emulator(self._chip, backend)
-        few = list(self._samples.judging.selection.select(1 if is_late else LAYER_SAMPLES))
-        result = analyse_candidate(self._source, graph, few, chosen, emulator, self._budget.layers_seconds)
+        count = LAYER_SAMPLES if self._budget.rest else 1
+        few = list(self._samples.judging.selection.select(count))
+        emulator = open_emulator(self._chip, backend) if self._can_emulate_layers(backend) else None
+        result = analyse_candidate(self._source, graph, few, chosen, emulator, self._budget)
         advice = keep_what_helps(result.findings, chosen.candidate, self._find_override_trial(chosen))
         on_miss = self._advise_on_miss(results, evaluation, result.layers)
         return replace(result, findings=(*on_miss, *advice))
+
+    def _can_emulate_layers(self, backend: str) -> bool:
+        """Whether there is time to compile them with all of their results, which nothing can stop."""
+        if backend != NATIVE:
+            return False
+        seconds = LAYERS_MARGIN * self._measure_rates().estimate_emulated_layers()
+        is_in_time = seconds < max(self._budget.layers_seconds, LAYERS_OF_REST * self._budget.rest)
+        if not is_in_time:
+            self._notes.append("layers were compared in the simulation only: the emulator had no time left")
+        return is_in_time
 
     def _find_override_trial(self, chosen: CandidateResult) -> TryOverride | None:
         """None where widths were chosen on purpose, came with the model, or were given by the user."""
@@ -488,8 +559,8 @@ class _Build:
         notes = [f"{each.name} was left out: {each.reason}" for each in self._left_out if each.is_for_time]
         stopped = [result.candidate.name for result in results if result.candidate.is_stopped]
         notes += [f"{name} was stopped before its search ended: the time was up" for name in stopped]
-        if self._known.counts != SampleCounts.of(self._read_samples(self._source, self._known.states)):
-            notes.append(self._samples.notes[-1])
+        if self._has_fewer_samples():
+            notes.append(self._counts.describe())
         return notes
 
     def _list_warnings(self, preflight: Preflight) -> list[Finding]:
@@ -530,6 +601,6 @@ def _list_numbers(samples: BuildSamples, evaluation: EvaluationResult) -> Sample
     return SampleNumbers(
         samples.calibration.numbers,
         list_part(samples.choosing),
-        list_part(samples.judging),
+        evaluation.judged or list_part(samples.judging),
         evaluation.emulated,
     )

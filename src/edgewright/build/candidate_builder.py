@@ -29,7 +29,7 @@ from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.recommended import recommend_algorithms
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
-from edgewright.quantize.run_counter import Bounds, RunCounter
+from edgewright.quantize.run_counter import RunCounter
 from edgewright.quantize.sensitivity import Sensitivity
 from edgewright.targets.soc import FIRST_WITH_HALF
 
@@ -115,8 +115,7 @@ class CandidateBuilder:
             calibrated, effects, self._measure_drop, goal, self._list_allowed_widths()
         )
         notes = (f"mixed: begins with {name}", *_describe_search(calibrated, best, cost))
-        # What was found in time is evaluated, even if that takes longer.
-        with self._counter.keep_bounds(Bounds()):
+        with self._counter.finish_in_time():
             graph, result = self._finish(
                 MIXED, _describe_widths(calibrated, best), best.quantized, start, notes
             )

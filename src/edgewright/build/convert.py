@@ -1,6 +1,7 @@
 """The stage "convert": from the model as it was imported to the graph that is quantized."""
 
 import logging
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -39,7 +40,7 @@ from edgewright.passes.pipeline import FOR_HTP, UNROLL, run_passes
 from edgewright.quantize.portable import list_portable_encodings
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
-from edgewright.quantize.run_counter import RunCounter
+from edgewright.quantize.run_counter import Bounds, RunCounter
 from edgewright.quantize.tensor_encodings import EncodingSet, list_encodings
 from edgewright.run.context.compile import find_provider
 from edgewright.targets.soc import FIRST_WITH_HALF, find_htp_soc
@@ -48,6 +49,8 @@ log = logging.getLogger(__name__)
 
 # Samples that tell how fast a model runs, and whether 8 bits will do.
 TRIED_SAMPLES = 4
+# What running it for that may take of the time of the build, and what predicting candidates may.
+TRIED_PART = 0.08
 
 
 @dataclass
@@ -153,7 +156,8 @@ def plan_build(request: BuildRequest, graph: Graph, samples: BuildSamples) -> Bu
     chip = find_htp_soc(request.target)
     few = samples.choosing.select(TRIED_SAMPLES)
     is_emulated = find_provider("htp") == "htp-native"
-    trial = try_model(graph, list(few.selection), chip if is_emulated else None)
+    seconds = TRIED_PART * request.time_limit
+    trial = try_model(graph, list(few.selection), chip if is_emulated else None, seconds)
     names = (AS_GIVEN,) if is_quantized else list_candidates(request.precision, chip.arch)
     if trial.quantized is not None and not is_quantized:
         names = _predict_candidates(request, graph, samples, metric, trial.quantized, names)
@@ -171,8 +175,22 @@ def _predict_candidates(
     names: tuple[str, ...],
 ) -> tuple[str, ...]:
     """The candidates that will be built if plain 8 bits and half precision do what they do on few samples."""
-    chooser = make_chooser(graph, samples.choosing.select(TRIED_SAMPLES), metric)
-    drop = chooser.evaluate(plain).drop
+    counter = RunCounter(graph, TRIED_SAMPLES)
+    chooser = make_chooser(graph, samples.choosing.select(TRIED_SAMPLES), metric, counter)
+    end = time.monotonic() + TRIED_PART * request.time_limit
+    with counter.keep_bounds(Bounds(evaluation_end=end)):
+        return _predict_by_drops(request, graph, samples, chooser, plain, names)
+
+
+def _predict_by_drops(
+    request: BuildRequest,
+    graph: Graph,
+    samples: BuildSamples,
+    chooser: Evaluator,
+    plain: Graph,
+    names: tuple[str, ...],
+) -> tuple[str, ...]:
+    metric, drop = chooser.metric, chooser.evaluate(plain).drop
     if drop <= request.limit and not any(kind.dtype.is_fixed_point for kind in plain.types.values()):
         # All of it is in half precision: there are no widths to mix.
         return names[:1]

@@ -129,7 +129,7 @@ def _describe_luck(chosen: Candidate, limit: float) -> Iterator[Finding]:
     if chosen.drop <= limit and chosen.samples:
         what = f"{chosen.name} lost {chosen.drop:.2f} points on the {chosen.samples} samples that chose it"
         share = 100 / chosen.samples
-        few = f": one of them is {share:.2g} points, more than the limit" if share > limit else ""
+        few = f": one of them is {round(share, 1):g} points, more than the limit" if share > limit else ""
         yield Finding(
             "warning", CHOICE, f"{what}{few}", do="give more samples, so that the choice holds for others"
         )

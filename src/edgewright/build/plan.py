@@ -55,23 +55,36 @@ class SampleCounts:
         if part >= 1:
             return self
         counts = (self.calibrating, self.choosing, self.judging)
-        return SampleCounts(*(max(min(count, FEWEST), int(part * count)) for count in counts))
+        return SampleCounts(*(_reduce(count, part) for count in counts))
+
+    def reduce_others_to_fit(self, rates: Rates, seconds: float) -> "SampleCounts":
+        """The same once the float model has run on those that choose, which stay."""
+        needed = self.calibrating * rates.floating + self.choosing * rates.simulated
+        needed += self.judging * (rates.floating + rates.simulated)
+        part = NEEDED_PART * seconds / needed if needed else 1.0
+        if part >= 1:
+            return self
+        return SampleCounts(_reduce(self.calibrating, part), self.choosing, _reduce(self.judging, part))
 
     def select(self, samples: BuildSamples) -> BuildSamples:
-        """So many of the samples, spread evenly, and a note where some are left out."""
-        if SampleCounts.of(samples) == self:
-            return samples
-        note = (
-            f"for time, only {self.calibrating} samples calibrate, {self.choosing} choose and {self.judging} "
-            "judge: a larger --time-limit uses more"
-        )
+        """So many of the samples, spread over all; those that choose are the ones that are run first."""
         return replace(
             samples,
             calibration=samples.calibration.select(self.calibrating),
-            choosing=samples.choosing.select(self.choosing),
+            choosing=samples.choosing.spread(self.choosing),
             judging=samples.judging.select(self.judging),
-            notes=(*samples.notes, note),
         )
+
+    def describe(self) -> str:
+        """What is said where some are left out."""
+        return (
+            f"for time, only {self.calibrating} samples calibrate, {self.choosing} choose and {self.judging} "
+            "judge: a larger --time-limit uses more"
+        )
+
+
+def _reduce(count: int, part: float) -> int:
+    return max(min(count, FEWEST), int(part * count))
 
 
 @dataclass(frozen=True)
@@ -90,24 +103,11 @@ class BuildPlan:
 
     def estimate_seconds(self, limit: float, spent: float) -> float:
         """The time of the whole build, of which some is spent; it keeps to its limit."""
-        searching = sum(self._estimate_candidate(name) for name in self.candidates)
+        searching = sum(estimate_candidate(name, self.rates, self.counts) for name in self.candidates)
+        searching += self.counts.choosing * self.rates.floating
         finishing = self.rates.estimate_finish(self.counts.judging)
         emulating = self._estimate_emulator(EMULATOR_PART * limit)
         return min(limit, spent + searching + finishing + emulating)
-
-    def _estimate_candidate(self, name: str) -> float:
-        rates, counts = self.rates, self.counts
-        is_corrected = name.endswith(ALGORITHMS)
-        passes = ALGORITHM_PASSES if is_corrected else CALIBRATION_PASSES.get(name, 1.0)
-        graphs = ALGORITHM_GRAPHS if is_corrected else GRAPHS.get(name, 1)
-        evaluations = MIXED_EVALUATIONS if name == MIXED else 1
-        first = counts.choosing * rates.floating if name == self.candidates[0] else 0.0
-        return (
-            first
-            + passes * counts.calibrating * rates.floating
-            + evaluations * counts.choosing * rates.simulated
-            + graphs * rates.preparing_simulation
-        )
 
     def _estimate_emulator(self, share: float) -> float:
         """Checking and judging: emulators start, and share the samples."""
@@ -117,6 +117,19 @@ class BuildPlan:
         factor = CONTENTION if len(self.candidates) < 3 else CONTENTION * WIDER
         # They start together, once to check and once to judge.
         return min(2 * self.rates.loading + factor * running, share)
+
+
+def estimate_candidate(name: str, rates: Rates, counts: SampleCounts) -> float:
+    """Seconds to quantize a candidate and evaluate it on the samples that choose."""
+    is_corrected = name.endswith(ALGORITHMS)
+    passes = ALGORITHM_PASSES if is_corrected else CALIBRATION_PASSES.get(name, 1.0)
+    graphs = ALGORITHM_GRAPHS if is_corrected else GRAPHS.get(name, 1)
+    evaluations = MIXED_EVALUATIONS if name == MIXED else 1
+    return (
+        passes * counts.calibrating * rates.floating
+        + evaluations * counts.choosing * rates.simulated
+        + graphs * rates.preparing_simulation
+    )
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """How fast this machine runs a model now: measured on a few samples, before anything is estimated."""
 
+import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,6 +27,8 @@ from edgewright.targets.soc import FIRST_WITH_HALF, Soc
 # A float model that takes longer for one sample is not run any more than that; nor is one compiled whose
 # simulation takes longer.
 SLOW_SECONDS, SLOW_TO_COMPILE = 4.0, 2.0
+# Of the time that all of it may take, what each part of a trial has, and how often a model runs there.
+TRIED_PARTS, FEW_RUNS = 4, 4
 # What the simulation takes of a model that was not tried, in runs of the float model; and the emulator.
 USUAL_SIMULATION, USUAL_EMULATION = 4.0, 40.0
 # Runs that compare layers; what files and the report take, and in compilations what compiling and wrapping
@@ -51,11 +54,21 @@ class Rates:
     # Starting it with a binary.
     loading: float = 0.0
 
+    def scale_seconds(self, factor: float) -> "Rates":
+        """The same on a machine that has become slower."""
+        return Rates(**{field.name: factor * getattr(self, field.name) for field in fields(self)})
+
+    def estimate_layers(self) -> float:
+        """What comparing layers in the simulation takes."""
+        return COMPARED * (self.floating + self.simulated) + 4 * self.preparing_simulation
+
+    def estimate_emulated_layers(self) -> float:
+        """What comparing layers on the emulator takes: compiled with all results, which it gives back."""
+        return LAYERS_COMPILED * self.compiling + self.loading + LAYERS_EMULATED * self.emulated
+
     def estimate_finish(self, judging: int) -> float:
         """What comes after the search but the emulator: files, the verdict, layers and the report."""
-        comparing = COMPARED * (self.floating + self.simulated) + 4 * self.preparing_simulation
-        # Layers are compared on the emulator, too: compiled with all of their results, which it gives back.
-        comparing += LAYERS_COMPILED * self.compiling + self.loading + LAYERS_EMULATED * self.emulated
+        comparing = self.estimate_layers() + self.estimate_emulated_layers()
         judged = judging * (self.floating + self.simulated)
         return judged + comparing + COMPILATIONS * self.compiling + WRITING_SECONDS
 
@@ -71,23 +84,29 @@ class Trial:
     is_half_taken: bool = False
 
 
-def try_model(graph: Graph, samples: Sequence[Mapping[str, Array]], chip: Soc | None) -> Trial:
-    """Runs the float model, plain 8 bits, and with a chip its emulator, on a few samples."""
-    preparing, floating = _time_model(Model.of(graph), samples, "cpu")
+def try_model(
+    graph: Graph, samples: Sequence[Mapping[str, Array]], chip: Soc | None, seconds: float = math.inf
+) -> Trial:
+    """Runs the float model, plain 8 bits, and with a chip its emulator, on a few samples.
+
+    In about so many seconds: what is slower is not tried.
+    """
+    most = seconds / TRIED_PARTS
+    preparing, floating = _time_model(Model.of(graph), samples, "cpu", most)
     emulated = USUAL_EMULATION * floating if chip is not None else 0.0
     usual = Rates(floating, USUAL_SIMULATION * floating, preparing, 2 * preparing, emulated)
-    if floating > SLOW_SECONDS:
+    if floating > min(SLOW_SECONDS, most / FEW_RUNS):
         return Trial(usual)
     try:
         plain = quantize_graph(graph, QuantizationRequest(), list(samples), CpuExecutor())
         # As candidates are made: a recurrent layer alone cannot be in fixed point.
         made = fall_to_half(plain, graph).graph
         quantized = with_steps(made, made.outputs)
-        preparing, simulated = _time_model(Model.of(quantized), samples, "htp-sim")
+        preparing, simulated = _time_model(Model.of(quantized), samples, "htp-sim", most)
     except EdgewrightError:
         return Trial(usual)
     rates = replace(usual, simulated=simulated, preparing_simulation=preparing)
-    if chip is None or simulated > SLOW_TO_COMPILE:
+    if chip is None or simulated > min(SLOW_TO_COMPILE, most / FEW_RUNS):
         return Trial(rates, quantized)
     try:
         return Trial(_add_emulator(rates, quantized, samples[0], chip), quantized)
@@ -100,14 +119,19 @@ def count_workers() -> int:
     return min(MOST_WORKERS, read_thread_limit() or count_cores())
 
 
-def _time_model(model: Model, samples: Sequence[Mapping[str, Array]], backend: str) -> tuple[float, float]:
-    """Seconds to get ready, and of one run."""
+def _time_model(
+    model: Model, samples: Sequence[Mapping[str, Array]], backend: str, most: float
+) -> tuple[float, float]:
+    """Seconds to get ready, and of one run; it takes about as long as it may at most."""
     start = time.monotonic()
     model.run(samples[0], backend=backend)
     first = time.monotonic() - start
-    if first > 2 * SLOW_SECONDS:
+    if first > min(2 * SLOW_SECONDS, most):
         return 0.0, first
-    times = [_time_run(model, sample, backend) for sample in (*samples, *samples)]
+    times = [_time_run(model, samples[0], backend)]
+    for sample in (*samples[1:], *samples):
+        if sum(times) < most:
+            times.append(_time_run(model, sample, backend))
     usual = min(times)
     return max(0.0, first - usual), sum(times) / len(times)
 

@@ -1,8 +1,9 @@
 """The stages of a build that measure: each takes graphs and samples and gives a plain record."""
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from edgewright.analyse.advice import list_findings
@@ -18,7 +19,8 @@ from edgewright.build.records import Artifact
 from edgewright.build.time_budget import TimeBudget
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
-from edgewright.evaluate.evaluator import Evaluator, Measurement
+from edgewright.evaluate.evaluator import Evaluator
+from edgewright.evaluate.measurement import Measurement
 from edgewright.evaluate.records import Accuracy, Loss
 from edgewright.evaluate.runners import Run
 from edgewright.ir.contract import IoTensor
@@ -29,8 +31,8 @@ from edgewright.run.compiled_model import CompiledModel, load_context_copies
 from edgewright.targets.soc import Soc
 
 NATIVE, SIMULATION = "htp-native", "htp-sim"
-# Samples that layers are compared on.
-LAYER_SAMPLES = 8
+# Samples that layers are compared on, and what of the rest of the time that may take.
+LAYER_SAMPLES, LAYERS_REST = 8, 0.7
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ class EvaluationResult:
     notes: tuple[str, ...] = ()
     # Why the float model itself is not what it should be.
     poor: tuple[str, ...] = ()
+    # Numbers of the samples that the simulation had time for.
+    judged: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,57 +72,80 @@ class AnalysisResult:
     findings: tuple[Finding, ...]
 
 
-def check_candidate(evaluator: Evaluator, graph: Graph, backend: str, folder: Path, seconds: float) -> Loss:
+def check_candidate(
+    evaluator: Evaluator, graph: Graph, backend: str, folder: Path, budget: TimeBudget
+) -> Loss:
     """What a compiled candidate loses on the samples that choose, nearest to a device."""
     if backend == NATIVE:
         # An emulator that cannot run what was compiled is told of by the verdict.
-        with suppress(EdgewrightError):
-            return evaluator.measure_loss(_run_emulator(evaluator, graph, folder, seconds))
-    return evaluator.measure_loss(evaluator.measure_graph(graph, SIMULATION))
+        with suppress(EdgewrightError), budget.count_emulator():
+            return evaluator.measure_loss(_run_emulator(evaluator, graph, folder, budget.check_seconds))
+    return evaluator.measure_loss(evaluator.measure_graph(graph, SIMULATION, budget.simulation_seconds / 2))
 
 
 def evaluate_candidate(
     evaluator: Evaluator, graph: Graph, backend: str, folder: Path, budget: TimeBudget, looks: int = 1
 ) -> EvaluationResult:
-    """Float, simulation, and the emulator on as many samples as it has time for.
+    """Float, simulation and the emulator, each on as many samples as it has time for.
 
     ``looks``: how many candidates these samples have judged, this one included.
     """
-    simulated = evaluator.measure_graph(graph, SIMULATION)
-    figures = [*evaluator.list_accuracy(evaluator.reference), *evaluator.list_accuracy(simulated)]
-    loss = evaluator.measure_loss(simulated, looks=looks)
-    notes = [note for note in [evaluator.describe_unseen_kinds()] if note]
-    poor, doubts = evaluator.list_poor_scores(), evaluator.list_doubts(simulated)
+    seconds, start = budget.simulation_seconds, budget.seconds
+    evaluator.run_float_model(budget.float_seconds)
+    simulated = evaluator.measure_graph(graph, SIMULATION, seconds - (budget.seconds - start))
+    same = evaluator.reference.select(simulated.numbers)
+    simulation = EvaluationResult(
+        (*evaluator.list_accuracy(same), *evaluator.list_accuracy(simulated)),
+        evaluator.measure_loss(simulated, looks=looks),
+        doubts=evaluator.list_doubts(simulated),
+        notes=tuple(_list_notes(evaluator, simulated)),
+        poor=evaluator.list_poor_scores(),
+        judged=simulated.numbers,
+    )
     if backend != NATIVE:
-        notes.append("the genuine emulator did not run: figures and verdict are the simulation's")
-        return EvaluationResult(tuple(figures), loss, doubts=doubts, notes=tuple(notes), poor=poor)
+        note = "the genuine emulator did not run: figures and verdict are the simulation's"
+        return replace(simulation, notes=(*simulation.notes, note))
     try:
         with budget.count_emulator():
-            emulated = _run_emulator(evaluator, graph, folder, budget.judging_seconds)
+            emulated = _run_emulator(evaluator, graph, folder, budget.judging_seconds, simulated.numbers)
     except EdgewrightError as problem:
         # The files are complete: an emulator that cannot run them is reported, and no reason to lose them.
         doubt = f"the emulator did not run what was compiled: {problem.what}"
-        return EvaluationResult(tuple(figures), loss, doubts=(doubt, *doubts), notes=tuple(notes), poor=poor)
-    figures += evaluator.list_accuracy(emulated)
-    same = simulated.select(emulated.numbers)
+        return replace(simulation, doubts=(doubt, *simulation.doubts))
+    figures = [*simulation.accuracy, *evaluator.list_accuracy(emulated)]
+    notes = list(simulation.notes)
     if emulated.samples < simulated.samples:
         notes.append(
             f"the emulator had time for {emulated.samples} of {simulated.samples} samples, spread over all"
         )
         figures += evaluator.list_accuracy(evaluator.reference.select(emulated.numbers))
-    return EvaluationResult(
-        tuple(figures),
-        evaluator.measure_loss(emulated, looks=looks),
-        evaluator.measure_loss(emulated, than=same),
-        emulated.numbers,
-        evaluator.list_doubts(emulated),
-        tuple(notes),
-        poor,
+    return replace(
+        simulation,
+        accuracy=tuple(figures),
+        loss=evaluator.measure_loss(emulated, looks=looks),
+        apart=evaluator.measure_loss(emulated, than=simulated.select(emulated.numbers)),
+        emulated=emulated.numbers,
+        doubts=evaluator.list_doubts(emulated),
+        notes=tuple(notes),
     )
 
 
-def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path, seconds: float) -> Measurement:
-    """The very binary that is written, on emulators that share the samples."""
+def _list_notes(evaluator: Evaluator, simulated: Measurement) -> list[str]:
+    """What there was no time for, and kinds of samples that may be missing."""
+    count, planned = simulated.samples, evaluator.planned
+    fewer = f"for time, only {count} of the {planned} samples judge, spread over all"
+    return [note for note in [fewer if count < planned else "", evaluator.describe_unseen_kinds()] if note]
+
+
+def _run_emulator(
+    evaluator: Evaluator,
+    graph: Graph,
+    folder: Path,
+    seconds: float,
+    numbers: Sequence[int] | None = None,
+) -> Measurement:
+    """The very binary that is written, on emulators that share the samples, or those of some numbers."""
+    end = time.monotonic() + seconds
     names = spell_io_names(graph.inputs, graph.outputs)
 
     def make_runner(compiled: CompiledModel) -> Run:
@@ -129,7 +156,10 @@ def _run_emulator(evaluator: Evaluator, graph: Graph, folder: Path, seconds: flo
         return run
 
     copies = load_context_copies(folder / CONTEXTS / HTP_BINARY, count_workers())
-    return evaluator.measure_runners([make_runner(copy) for copy in copies], NATIVE, seconds=seconds)
+    chosen = None if numbers is None else evaluator.select_samples(numbers)
+    # Starting them is of its time, too.
+    rest = max(0.0, end - time.monotonic())
+    return evaluator.measure_runners([make_runner(copy) for copy in copies], NATIVE, chosen, rest)
 
 
 def analyse_candidate(
@@ -138,17 +168,26 @@ def analyse_candidate(
     few: Sequence[Mapping[str, Array]],
     chosen: CandidateResult,
     emulator: HtpNativeBackend | None,
-    seconds: float,
+    budget: TimeBudget,
 ) -> AnalysisResult:
     """Where accuracy is lost on a few samples, and what fixes it."""
     plain, _ = take_pairs(source)
+    seconds, most = budget.layers_seconds, LAYERS_REST * budget.rest
     try:
-        layers = measure_layers(plain, graph, few, emulator=emulator, seconds=seconds)
-        tensors = view_worst_tensors(plain, graph, few, layers)
-        return AnalysisResult(layers, tensors, list_findings(plain, graph, layers, tensors, chosen.report()))
+        layers = measure_layers(plain, graph, few, emulator=emulator, seconds=seconds, most_seconds=most)
+        tensors = view_worst_tensors(plain, graph, few if budget.rest else few[:1], layers)
+        findings = list_findings(plain, graph, layers, tensors, chosen.report())
+        return AnalysisResult(layers, tensors, (*findings, *_describe_missing_layers(layers)))
     except EdgewrightError as problem:
         what = f"layers could not be compared with the float model: {problem.what}"
         return AnalysisResult((), (), (Finding("note", "analysis", what),))
+
+
+def _describe_missing_layers(layers: Sequence[Layer]) -> list[Finding]:
+    """What there was no time for."""
+    missing = sum(layer.sim_db is None for layer in layers)
+    what = f"{missing} of {len(layers)} layers were not compared with the float model: the time was up"
+    return [Finding("note", "analysis", what)] if 0 < missing < len(layers) else []
 
 
 def open_emulator(chip: Soc, backend: str) -> HtpNativeBackend | None:

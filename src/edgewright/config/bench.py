@@ -9,6 +9,7 @@ from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.config.values import make_number_parser
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, Where, shown
+from edgewright.core.files import is_there
 from edgewright.core.words import did_you_mean
 
 LEVELS = ("basic", "detailed")
@@ -172,7 +173,7 @@ def _read_names(value: Any) -> list[str]:
 
 def _find(folder: Path, name: str) -> str:
     """A file as it is named from here, or from beside the configuration."""
-    return name if Path(name).exists() or Path(name).is_absolute() else str(folder / name)
+    return name if is_there(name) or Path(name).is_absolute() else str(folder / name)
 
 
 def _note_devices(entry: Mapping[str, Any]) -> tuple[str, ...]:

@@ -46,7 +46,10 @@ class LanguageModelOptions(OptionGroup):
         "(GenAI), mlx for mlx-lm, safetensors for PyTorch: what the codes stand for, in floats",
     )
     precision: str = opt(
-        choices=("int4", "int8", "fp16", "fp32"), default="int4", help="the precision of the weights"
+        choices=("int4", "lpbq", "int8", "fp16", "fp32"),
+        default="int4",
+        help="the precision of the weights; lpbq: the 4 bits of Qualcomm's NPUs, blocks of 64 whose scale is "
+        "1 to 16 times that of the row; with --to safetensors their encodings stand beside them",
     )
     gguf_type: str | None = opt(
         also="--gguf-type",
@@ -72,6 +75,13 @@ class LanguageModelOptions(OptionGroup):
     )
     calib: str | None = opt(
         metavar="TEXT", help="a text that calibrates 4 bits, or a .npy file of its tokens; 50,000 words do"
+    )
+    calib_tokens: int = opt(
+        also="--calib-tokens",
+        type=make_number_parser(1),
+        metavar="N",
+        default=1 << 16,
+        help="tokens of --calib at most, in pieces of 256 from all over it; fewer take less time",
     )
     awq: bool = opt(
         help="give inputs that are large finer weights where that leaves less error; the rest is folded "

@@ -38,6 +38,7 @@ PACKAGES: tuple[Package, ...] = (
     Package("openvino", "openvino", "OpenVINO export of language models", extra="openvino"),
     Package("aimet_onnx", "aimet-onnx", "AIMET quantization", extra="aimet"),
     Package("tokenizers", "tokenizers", "texts for language models", extra="llm"),
+    Package("numba", "numba", "quantizing language models ten times as fast", extra="llm"),
     Package("llama_cpp", "llama-cpp-python", "running GGUF files", extra="gguf"),
     Package("mlx", "mlx", "running MLX folders", extra="mlx"),
     Package("mlx_lm", "mlx-lm", "running MLX folders", extra="mlx"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from edgewright.config.spelling import spell_option
-from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
+from edgewright.core.errors import BadInput, LimitExceeded, ShapeMismatch, UsageError, Where, shown
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
 from edgewright.data.indexed_samples import IndexedSamples
@@ -18,6 +18,9 @@ from edgewright.data.sample_format import SampleFormat
 SUFFIX = ".wav"
 # A last piece that is shorter than this part of the input is left out.
 SHORTEST = 0.5
+WIDEST = 4
+LONGEST = 1 << 28
+_ADVICE = "write it again, for example with: ffmpeg -i FILE -c:a pcm_s16le NEW.wav"
 
 
 @dataclass(frozen=True)
@@ -140,21 +143,44 @@ def _open_wav(path: Path) -> Iterator[wave.Wave_read]:
     try:
         with wave.open(str(path), "rb") as sound:
             yield sound
-    except (wave.Error, EOFError, OSError) as problem:
+    # RuntimeError: a chunk that leads out of the file.
+    except (wave.Error, EOFError, OSError, RuntimeError) as problem:
         raise BadInput(
             f"the file is no readable .wav file of whole numbers (PCM): {shown(problem)}",
             Where(file=str(path)),
-            do="write it again, for example with: ffmpeg -i FILE -c:a pcm_s16le NEW.wav",
+            do=_ADVICE,
         ) from None
 
 
 def _read_header(path: Path) -> _SoundFile:
     with _open_wav(path) as sound:
-        return _SoundFile(path, sound.getframerate(), sound.getnchannels(), sound.getnframes())
+        width, channels, frames = sound.getsampwidth(), sound.getnchannels(), sound.getnframes()
+        rate = sound.getframerate()
+    # Beyond what the file holds nothing is believed: memory is taken for what it announces.
+    rules = {
+        f"has {width} bytes a value, expected 1 to {WIDEST}": width <= WIDEST,
+        f"has {rate} values a second, expected at least 1": rate >= 1,
+        f"announces {frames} values of {channels} channels, the file is shorter": frames * channels * width
+        <= measure_file(path),
+    }
+    for problem, holds in rules.items():
+        if not holds:
+            raise BadInput(f"the sound {problem}", Where(file=str(path)), do=_ADVICE)
+    return _SoundFile(path, rate, channels, frames)
 
 
 def _count_values(sound: _SoundFile, rate: int) -> int:
-    return sound.frames if sound.rate == rate else max(1, round(sound.frames * rate / sound.rate))
+    if sound.rate == rate:
+        return sound.frames
+    count = max(1, round(sound.frames * rate / sound.rate))
+    if count > LONGEST:
+        raise LimitExceeded(
+            f"at {rate} Hz the sound has {count} values, at most {LONGEST} are made of one file of "
+            f"{sound.rate} Hz",
+            Where(file=str(sound.path)),
+            do="cut it into several files",
+        )
+    return count
 
 
 def _read(sound: _SoundFile) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, ShapeMismatch, Where, shown
-from edgewright.core.files import read_limited
+from edgewright.core.files import is_there, read_limited
 from edgewright.core.numbers import Array
 from edgewright.data.images import is_image
 from edgewright.data.input_list import InputLine, InputList
@@ -102,7 +102,7 @@ def _open_listed(
     lines = []
     for number, text in enumerate(table.list_texts(column)):
         file = table.path.parent / text
-        if not file.is_file():
+        if not (is_there(file) and file.is_file()):
             what = f"there is no file '{shown(text, 120)}' beside the table"
             raise BadInput(what, table.find_row(number), do="give paths from the table's folder")
         lines.append(InputLine(number + 1 + table.has_names, {name: file}))

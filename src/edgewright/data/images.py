@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgewright.config.preprocessing import Preprocessing
-from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
+from edgewright.core.errors import BadInput, EdgewrightError, ShapeMismatch, UsageError, Where, shown
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
 from edgewright.core.optional import require
@@ -113,12 +113,13 @@ def open_image(path: Path, tensor: str | None = None) -> Iterator[Any]:
     """Pillow's image of a file; a damaged one is an error, for which the input is named."""
     pillow = require("PIL.Image", to="read images")
     measure_file(path)
-    # Pillow raises all of these for damaged files, the last one for sizes that would fill the memory.
-    damage = (OSError, SyntaxError, ValueError, EOFError, IndexError, pillow.DecompressionBombError)
     try:
         with pillow.open(path) as image:
             yield image
-    except damage as problem:
+    except (EdgewrightError, MemoryError):
+        raise
+    # Its decoders raise whatever a damaged file makes them stumble over.
+    except Exception as problem:
         raise BadInput(
             f"the file is no readable image: {shown(problem)}",
             Where(file=str(path), tensor=tensor),
@@ -143,13 +144,8 @@ def _turn_upright(image: Any) -> Any:
 
 def read_class_map(path: Path) -> Array:
     """The pixels of an image as they are stored: numbers of classes, of a palette too."""
-    pillow = require("PIL.Image", to="read images")
-    measure_file(path)
-    try:
-        with pillow.open(path) as image:
-            pixels: Array = np.asarray(image)
-    except (OSError, SyntaxError, ValueError, EOFError, pillow.DecompressionBombError) as problem:
-        raise BadInput(f"the file is no readable image: {shown(problem)}", Where(file=str(path))) from None
+    with open_image(path) as image:
+        pixels: Array = np.asarray(image)
     if pixels.ndim != 2:
         raise BadInput(
             f"the image has {pixels.shape[-1]} channels, expected one that holds numbers of classes",

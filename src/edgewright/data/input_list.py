@@ -1,13 +1,12 @@
 """Input lists: text files that name one set of input files a line."""
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, UsageError, Where, shown
-from edgewright.core.files import read_limited
+from edgewright.core.files import is_there, read_limited
 from edgewright.core.words import did_you_mean, quote_names
 
 LARGEST_LIST = 1 << 28
@@ -139,7 +138,7 @@ def _parse_line(text: str, inputs: Sequence[str], known: Mapping[str, str], path
 def _parse_by_position(text: str, inputs: Sequence[str], path: Path) -> dict[str, Path]:
     words = [_strip_quotes(word) for word in _WORD.findall(text)]
     # A path with spaces that nobody put in quotes.
-    if len(words) > 1 and len(inputs) == 1 and _find_file(_strip_quotes(text), path).exists():
+    if len(words) > 1 and len(inputs) == 1 and is_there(_find_file(_strip_quotes(text), path)):
         words = [_strip_quotes(text)]
     files = [_find_file(word, path) for word in words]
     if len(files) == 1 and files[0].suffix == ".npz" and len(inputs) > 1:
@@ -165,10 +164,10 @@ def _find_input(name: str, known: Mapping[str, str], inputs: Sequence[str]) -> s
 def _find_file(text: str, path: Path) -> Path:
     if not text:
         raise BadInput("a name is given without a file", do="write NAME:=FILE without spaces around ':='")
-    if os.path.exists(text):  # noqa: PTH110 - lists may have a million lines, and this is several times quicker
+    if is_there(text):
         return Path(text)
     beside = path.parent / text
-    return beside if beside.exists() else Path(text)
+    return beside if is_there(beside) else Path(text)
 
 
 def _strip_quotes(text: str) -> str:

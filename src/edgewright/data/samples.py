@@ -67,6 +67,11 @@ class SampleSelection:
         """At most so many, spread evenly."""
         return SampleSelection(self.samples, spread_evenly(self.numbers, count))
 
+    def spread(self, count: int) -> "SampleSelection":
+        """At most so many, in order: those that ``shuffle`` has first, whichever way the samples come."""
+        kept = frozenset(_order_spread(len(self))[:count])
+        return SampleSelection(self.samples, [n for place, n in enumerate(self.numbers) if place in kept])
+
     def take(self, count: int) -> "SampleSelection":
         """The first ones."""
         return SampleSelection(self.samples, self.numbers[:count])
@@ -80,9 +85,7 @@ class SampleSelection:
         """In an order whose beginning is spread over all of them; as they are if they only come in turn."""
         if not isinstance(self.samples, IndexedSamples):
             return self
-        width = max(1, (len(self) - 1).bit_length())
-        places = sorted(range(len(self)), key=lambda place: f"{place:0{width}b}"[::-1])
-        return SampleSelection(self.samples, [self.numbers[place] for place in places])
+        return SampleSelection(self.samples, [self.numbers[place] for place in _order_spread(len(self))])
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,13 @@ class LabelledSamples:
 
     def select(self, count: int) -> "LabelledSamples":
         """At most so many, spread evenly."""
-        chosen = self.selection.select(count)
+        return self._keep(self.selection.select(count))
+
+    def spread(self, count: int) -> "LabelledSamples":
+        """At most so many, those that an evaluation begins with."""
+        return self._keep(self.selection.spread(count))
+
+    def _keep(self, chosen: SampleSelection) -> "LabelledSamples":
         places = [self.selection.numbers.index(number) for number in chosen.numbers]
         return LabelledSamples(chosen, None if self.labels is None else self.labels.select(places))
 
@@ -154,6 +163,12 @@ def _add_labels(
     if known is None:
         return LabelledSamples(selection), describe_unused_labels(source, samples, count)
     return LabelledSamples(selection, known.select(selection.numbers)), [known.note]
+
+
+def _order_spread(count: int) -> list[int]:
+    """Places whose beginning is spread over all of them, wherever it ends."""
+    width = max(1, (count - 1).bit_length())
+    return sorted(range(count), key=lambda place: f"{place:0{width}b}"[::-1])
 
 
 def spread_evenly(numbers: Sequence[int], count: int) -> list[int]:

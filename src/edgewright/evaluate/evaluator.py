@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,13 +21,14 @@ from edgewright.evaluate.doubts import (
 )
 from edgewright.evaluate.input_energies import InputEnergies
 from edgewright.evaluate.loss import choose_worst, measure_loss, measure_score
+from edgewright.evaluate.measurement import MOST_DB, Evaluation, Measurement, SampleScore, compute_sqnr_db
 from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.measure import ANY, Answer, Measure
 from edgewright.evaluate.metrics.values import subtract_safely
 from edgewright.evaluate.output_kinds import find_class_axis, find_value_width
 from edgewright.evaluate.output_parts import ONE_PART, OutputParts, ValueRanges, find_parts
 from edgewright.evaluate.records import Accuracy, Loss, Metric
-from edgewright.evaluate.runners import EvaluatedSample, Run, run_in_turn
+from edgewright.evaluate.runners import EvaluatedSample, Run, run_in_turn, stop_at
 from edgewright.evaluate.verdict import describe_low_score, describe_poor_float_model
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
@@ -36,67 +37,16 @@ from edgewright.quantize.run_counter import RunCounter
 
 # Outputs of the float model are kept up to this size, and computed again beyond it.
 KEPT_BYTES = 256 << 20
-# The figure for no noise at all.
-MOST_DB = 120.0
 # MACs of one quick evaluation of a precision, and how many samples it has at least.
 QUICK_MACS, FEWEST_SAMPLES = 6e10, 50
 # One of so many samples may show that a graph is hopeless; fewer than that many show nothing.
 HOPELESS_PART, FEWEST_TO_GIVE_UP = 4, 16
-# Samples whose values tell parts of an output apart.
-SAMPLES_OF_PARTS = 16
-
-
-@dataclass(frozen=True)
-class SampleScore:
-    """What one output of one sample tells; sums, no arrays."""
-
-    # Noise and signal, and the largest difference.
-    power: tuple[float, float]
-    largest: float
-    # What the metric adds up; empty where it does not look at this output.
-    sums: tuple[float, ...] = ()
-    # Good answers by class, where the metric counts answers.
-    classes: Mapping[int, float] = field(default_factory=dict)
-    # Whether all values are numbers, where the float model's are.
-    is_finite: bool = True
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """How accurate one precision is: the metric in percent, points lost of the float model's, and SQNR."""
-
-    score: float
-    drop: float
-    sqnr_db: float
-    samples: int
-    # The points lost with their interval.
-    loss: Loss
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """The scores of all samples on one backend, by output."""
-
-    backend: str
-    outputs: dict[str, list[SampleScore]]
-    # Of the samples, in their order.
-    numbers: tuple[int, ...]
-
-    @property
-    def samples(self) -> int:
-        """How many samples were run."""
-        return len(self.numbers)
-
-    def select(self, numbers: Sequence[int]) -> "Measurement":
-        """Some samples alone."""
-        places = [self.numbers.index(number) for number in numbers]
-        outputs = {name: [items[place] for place in places] for name, items in self.outputs.items()}
-        return Measurement(self.backend, outputs, tuple(numbers))
-
-    def join(self, other: "Measurement", order: Sequence[int]) -> "Measurement":
-        """With the samples of another measurement, in an order of all numbers."""
-        outputs = {name: [*items, *other.outputs[name]] for name, items in self.outputs.items()}
-        return Measurement(self.backend, outputs, (*self.numbers, *other.numbers)).select(order)
+# Samples whose values tell parts of an output apart; they have this part of the float model's time.
+SAMPLES_OF_PARTS, TIME_OF_PARTS = 16, 0.5
+# What the pace of the float model is measured for, and the runs that do at most.
+PACE_SECONDS, PACE_RUNS = 0.05, 20
+# Samples that a graph is evaluated on however late it is: fewer do not tell one precision from another.
+FEWEST_IN_TIME = 8
 
 
 @dataclass(frozen=True)
@@ -122,6 +72,8 @@ class Evaluator:
         self._axes = {name: find_class_axis(graph, name) for name in graph.outputs}
         self._widths = {name: find_value_width(graph, name) for name in graph.outputs}
         self._float = Model.of(graph)
+        # Those that there was time for, and when the float model must end.
+        self._selection, self._end = samples.selection, math.inf
         self._kept: dict[int, dict[str, Array]] = {}
         self._bytes = 0
         macs = sum(node_macs(graph, node) for node in graph.nodes)
@@ -132,20 +84,25 @@ class Evaluator:
     ) -> Evaluation:
         """A graph on a backend, on at most so many samples; a quick evaluation where no number is given.
 
-        With a limit, a graph that a part of the samples shows to lose more is not run on the others.
+        With a limit, a graph that a part of the samples shows to lose more is not run on the others. Where
+        the time is up, it must do with fewer.
         """
         run = self._make_runner(graph, backend)
-        chosen = self._samples.selection.select(count or self._quick_samples)
+        # The float model first: it may leave samples out.
+        self.run_float_model(self._find_rest())
+        seconds = self._find_rest()
+        chosen = self._selection.select(count or self._quick_samples)
         first = chosen.shuffle().take(len(chosen) // HOPELESS_PART)
         if limit is None or len(first) < FEWEST_TO_GIVE_UP:
-            return self.summarise(self.measure_runner(run, backend, chosen))
-        begun = self.measure_runner(run, backend, first)
+            return self.summarise(self.measure_runner(run, backend, chosen, seconds, FEWEST_IN_TIME))
+        begun = self.measure_runner(run, backend, first, seconds, FEWEST_IN_TIME)
         if self.measure_loss(begun).low > limit:
             return self.summarise(begun)
-        rest = chosen.leave_out(first.numbers)
-        return self.summarise(begun.join(self.measure_runner(run, backend, rest), chosen.numbers))
+        rest = self.measure_runner(run, backend, chosen.leave_out(begun.numbers), self._find_rest())
+        known = {*begun.numbers, *rest.numbers}
+        return self.summarise(begun.join(rest, [number for number in chosen.numbers if number in known]))
 
-    def measure_graph(self, graph: Graph, backend: str, seconds: float | None = None) -> Measurement:
+    def measure_graph(self, graph: Graph, backend: str, seconds: float = math.inf) -> Measurement:
         """What a graph gives on a backend."""
         return self.measure_runner(self._make_runner(graph, backend), backend, seconds=seconds)
 
@@ -159,34 +116,86 @@ class Evaluator:
         return run
 
     def measure_runner(
-        self, run: Run, backend: str, chosen: SampleSelection | None = None, seconds: float | None = None
+        self,
+        run: Run,
+        backend: str,
+        chosen: SampleSelection | None = None,
+        seconds: float = math.inf,
+        least: int = 1,
     ) -> Measurement:
         """What a runner gives on the samples, or some of them; see ``measure_runners``."""
-        return self.measure_runners([run], backend, chosen, seconds)
+        return self.measure_runners([run], backend, chosen, seconds, least)
 
     def measure_runners(
         self,
         runs: Sequence[Run],
         backend: str,
         chosen: SampleSelection | None = None,
-        seconds: float | None = None,
+        seconds: float = math.inf,
+        least: int = 1,
     ) -> Measurement:
         """What runners of the same model give, which share the samples among them.
 
         With a limit of seconds, samples come in an order whose beginning is spread over all of them, and it
-        ends once the time is up, after one sample at least. Whichever runner has a sample, figures stay in
-        the order of the samples.
+        ends once the time is up, after ``least`` samples. Whichever runner has a sample, figures are in the
+        order of the samples.
         """
-        chosen = self._samples.selection if chosen is None else chosen
-        chosen = chosen if seconds is None else chosen.shuffle()
-        end = math.inf if seconds is None else time.monotonic() + seconds
+        # The float model's answers come first, and are not in that time.
+        known = frozenset(self.reference.numbers)
+        chosen = self._selection if chosen is None else chosen
+        chosen = chosen.leave_out([number for number in chosen.numbers if number not in known])
+        order = chosen if math.isinf(seconds) else chosen.shuffle()
+        end = time.monotonic() + seconds
         rows: list[dict[str, SampleScore]] = []
         with announce_progress(f"evaluating on {backend}", total=len(chosen)) as step:
-            for sample, outputs in run_in_turn(runs, self._iterate_samples(chosen), end):
+            for sample, outputs in run_in_turn(runs, self._iterate_samples(order), end, least):
                 rows.append(self._score_outputs(sample, outputs))
                 step()
+        return self._put_in_order(backend, rows, order, chosen)
+
+    def _put_in_order(
+        self,
+        backend: str,
+        rows: Sequence[Mapping[str, SampleScore]],
+        order: SampleSelection,
+        chosen: SampleSelection,
+    ) -> Measurement:
+        """The scores of those samples that were run, which came in another order."""
         scores = {name: [row[name] for row in rows] for name in self._graph.outputs}
-        return Measurement(backend, scores, chosen.numbers[: len(rows)])
+        measured = Measurement(backend, scores, order.numbers[: len(rows)])
+        known = frozenset(measured.numbers)
+        return measured.select([number for number in chosen.numbers if number in known])
+
+    def _find_rest(self) -> float:
+        """The seconds that an evaluation has."""
+        return max(0.0, self._counter.evaluation_end - time.monotonic())
+
+    @property
+    def planned(self) -> int:
+        """How many samples it was given, whether or not there was time for them."""
+        return len(self._samples.selection)
+
+    def select_samples(self, numbers: Sequence[int]) -> SampleSelection:
+        """Some of the samples, by their numbers."""
+        return SampleSelection(self._selection.samples, numbers)
+
+    def run_float_model(self, seconds: float) -> Measurement:
+        """Runs the float model now, on as many samples as it has time for, a few at least.
+
+        The other samples are left out of all that follows; nothing happens where it has run before.
+        """
+        self._end = time.monotonic() + seconds
+        return self.reference
+
+    def time_float_model(self) -> float:
+        """The seconds of one run at the pace of now."""
+        (sample,) = self._selection.select(1)
+        start, runs = time.monotonic(), 0
+        while not runs or (runs < PACE_RUNS and time.monotonic() - start < PACE_SECONDS):
+            self._counter.count_run(1.0)
+            self._float.run(sample)
+            runs += 1
+        return (time.monotonic() - start) / runs
 
     def _score_outputs(self, sample: EvaluatedSample, outputs: Mapping[str, Array]) -> dict[str, SampleScore]:
         """All outputs of a sample."""
@@ -325,7 +334,9 @@ class Evaluator:
     @cached_property
     def _parts(self) -> dict[str, OutputParts]:
         """Values of each output that are judged by ranges of their own."""
-        few = list(self._iterate_samples(self._samples.selection.select(SAMPLES_OF_PARTS)))
+        order = self._selection.shuffle().take(SAMPLES_OF_PARTS)
+        now = time.monotonic()
+        few = list(stop_at(self._iterate_samples(order), now + TIME_OF_PARTS * (self._end - now)))
         return {
             name: find_parts(self._graph, name, [sample.references[name] for sample in few])
             for name in self._graph.outputs
@@ -334,22 +345,24 @@ class Evaluator:
     @cached_property
     def _float_results(self) -> "_FloatResults":
         """The float model's own answers and what they are like; made when first needed."""
-        selection = self._samples.selection
-        scores: dict[str, list[SampleScore]] = {name: [] for name in self._graph.outputs}
-        ranges = {name: ValueRanges(self._parts[name]) for name in scores}
-        facts = {name: OutputFacts() for name in scores}
+        selection = self._selection
+        order = selection if math.isinf(self._end) else selection.shuffle()
+        rows: list[dict[str, SampleScore]] = []
+        ranges = {name: ValueRanges(self._parts[name]) for name in self._graph.outputs}
+        facts = {name: OutputFacts() for name in ranges}
         energies = InputEnergies()
         with announce_progress("running the float model", total=len(selection)) as step:
-            for sample in self._iterate_samples(selection):
+            for sample in stop_at(self._iterate_samples(order), self._end, FEWEST_IN_TIME):
                 energies.add(sample.inputs)
                 for name, array in sample.references.items():
                     ranges[name].widen(array)
                     facts[name].add(array)
-                for name, score in self._score_outputs(sample, sample.references).items():
-                    scores[name].append(score)
+                rows.append(self._score_outputs(sample, sample.references))
                 step()
         spans = {name: np.maximum(each.widths, self._widths[name]) for name, each in ranges.items()}
-        return _FloatResults(Measurement("float", scores, selection.numbers), spans, ranges, facts, energies)
+        measured = self._put_in_order("float", rows, order, selection)
+        self._selection = SampleSelection(selection.samples, measured.numbers)
+        return _FloatResults(measured, spans, ranges, facts, energies)
 
     def _iterate_samples(self, chosen: SampleSelection) -> Iterator[EvaluatedSample]:
         for number, sample in zip(chosen.numbers, chosen, strict=True):
@@ -366,11 +379,3 @@ class Evaluator:
             self._kept[number] = outputs
             self._bytes += size
         return outputs
-
-
-def compute_sqnr_db(items: Sequence[SampleScore]) -> float:
-    """Signal over noise in dB; infinite where there is no noise."""
-    noise, signal = (sum(item.power[place] for item in items) for place in (0, 1))
-    if not noise:
-        return math.inf
-    return 10 * math.log10(signal / noise) if signal else -math.inf

@@ -25,42 +25,54 @@ class EvaluatedSample:
 Outputs = tuple[EvaluatedSample, Mapping[str, Array]]
 
 
-def run_in_turn(runs: Sequence[Run], samples: Iterator[EvaluatedSample], end: float) -> Iterator[Outputs]:
+def run_in_turn(
+    runs: Sequence[Run], samples: Iterator[EvaluatedSample], end: float, least: int = 1
+) -> Iterator[Outputs]:
     """Samples and their outputs in the order of the samples, each by the first runner that is free.
 
-    After the end, of ``time.monotonic()``, none is begun but the first.
+    After the end, of ``time.monotonic()``, none is begun but the first ones, so many at least.
     """
-    in_time = _stop_at(samples, end)
+    in_time = stop_at(samples, end, least)
     if len(runs) == 1:
         return ((sample, runs[0](sample.inputs)) for sample in in_time)
-    return _share_samples(runs, in_time)
+    return _share_samples(runs, in_time, end, least)
 
 
-def _stop_at(samples: Iterator[EvaluatedSample], end: float) -> Iterator[EvaluatedSample]:
+def stop_at(samples: Iterator[EvaluatedSample], end: float, least: int = 1) -> Iterator[EvaluatedSample]:
+    """Samples until the end, of ``time.monotonic()``; so many in any case."""
     for place, sample in enumerate(samples):
-        if place and time.monotonic() > end:
+        if place >= least and time.monotonic() > end:
             return
         yield sample
 
 
-def _share_samples(runs: Sequence[Run], samples: Iterator[EvaluatedSample]) -> Iterator[Outputs]:
+def _share_samples(
+    runs: Sequence[Run], samples: Iterator[EvaluatedSample], end: float, least: int
+) -> Iterator[Outputs]:
     free = SimpleQueue[Run]()
     for run in runs:
         free.put(run)
 
-    def run_sample(sample: EvaluatedSample) -> Mapping[str, Array]:
+    def run_sample(place: int, sample: EvaluatedSample) -> Mapping[str, Array] | None:
         run = free.get()
         try:
-            return run(sample.inputs)
+            # It may have waited for a runner until its time was up.
+            return run(sample.inputs) if place < least or time.monotonic() <= end else None
         finally:
             free.put(run)
 
-    pending: deque[tuple[EvaluatedSample, Future[Mapping[str, Array]]]] = deque()
-    with ThreadPoolExecutor(len(runs)) as pool:
-        for sample in samples:
-            pending.append((sample, pool.submit(run_sample, sample)))
+    def list_answers() -> Iterator[tuple[EvaluatedSample, Future[Mapping[str, Array] | None]]]:
+        pending = deque[tuple[EvaluatedSample, Future[Mapping[str, Array] | None]]]()
+        for place, sample in enumerate(samples):
+            pending.append((sample, pool.submit(run_sample, place, sample)))
             # One more than can run, so that no runner waits for the next sample to be read.
             if len(pending) > len(runs):
-                first, answer = pending.popleft()
-                yield first, answer.result()
-        yield from ((sample, answer.result()) for sample, answer in pending)
+                yield pending.popleft()
+        yield from pending
+
+    with ThreadPoolExecutor(len(runs)) as pool:
+        for sample, answer in list_answers():
+            outputs = answer.result()
+            if outputs is None:
+                return
+            yield sample, outputs

@@ -89,7 +89,7 @@ def judge_loss(
         return Verdict(MET, loss)
     if loss.high <= limit:
         return Verdict(NOT_PROVEN, loss, reasons)
-    needed = count_needed_samples(loss, limit)
+    needed = FEWEST if loss.samples < FEWEST else count_needed_samples(loss, limit)
     # More samples help only where nothing else stands against it.
     return Verdict(
         NOT_PROVEN, loss, (_describe_doubt(loss, limit, needed), *reasons), None if reasons else needed

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgewright.config.io_config import IoConfig
 from edgewright.core.errors import shown
+from edgewright.core.memory_limit import limit_memory
 from edgewright.core.numbers import DType
 from edgewright.frontends._common.imported import State
 from edgewright.frontends._common.input_spec import InputSpec
@@ -136,7 +137,8 @@ def convert_source(request: ConversionRequest, source: FixedSource | None = None
         source: the source, where it is open already.
     """
     source = source or fix_shapes(request.source, request.inputs)
-    converted = convert_graph(source.graph(), source.model, request)
+    with limit_memory(source.model.name):
+        converted = convert_graph(source.graph(), source.model, request)
     notes = (
         *source.notes,
         *source.loose_ends,

@@ -106,6 +106,8 @@ class Op:
     htp_work: ClassVar[HtpWork] = HtpWork.ELEMENTS
     # Whether the HTP computes it from the full sums of the product before it, not from their 8 bits.
     is_fused_on_htp: ClassVar[bool] = False
+    # Whether the HTP computes it with the product before it: sums times a gate.
+    is_gated_on_htp: ClassVar[bool] = False
     # Whether the HTP takes 4-bit weights with 8-bit and 16-bit activations (measured on the library).
     takes_4_bit_weights: ClassVar[bool] = False
 

@@ -6,6 +6,8 @@ Tensors of torch travel as `Array`, too.
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -49,7 +51,7 @@ class Engine:
     def name(self) -> str:
         """What computes, in words."""
         if self._torch is None:
-            return "numpy"
+            return "numpy" if load_kernels() is None else "numpy and numba"
         return str(self._torch.cuda.get_device_name()) if self._place == "cuda" else "torch"
 
     def take(self, array: Array) -> Array:
@@ -61,6 +63,12 @@ class Engine:
         values = values if values.flags.writeable else values.copy()
         tensor: Array = self._torch.from_numpy(values).to(self._place)
         return tensor
+
+
+@cache
+def load_kernels() -> Any:
+    """Compiled loops for arrays of numpy; None where numba is not installed."""
+    return import_module("edgewright.llm.rounding.kernels") if find_spec("numba") else None
 
 
 def find_library(array: Array) -> Any:
@@ -82,6 +90,12 @@ def cast(array: Array, dtype: str) -> Array:
         return array.astype(dtype, copy=False)
     tensor: Array = array.to(getattr(sys.modules["torch"], dtype))
     return tensor
+
+
+def turn(array: Array) -> Array:
+    """A matrix whose rows, which lie side by side in memory, are the columns of another."""
+    turned: Array = np.ascontiguousarray(array.T) if isinstance(array, np.ndarray) else array.T.contiguous()
+    return turned
 
 
 def fetch(array: Array) -> Array:

@@ -10,27 +10,29 @@ from edgewright.llm.forward import cut_windows
 from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.texts import read_tokens
 
-# Tokens of one piece, and of all pieces: more changes codes little and takes time.
+# Tokens of one piece, and of all pieces where nothing is said: more changes codes little and takes time.
 PIECE_TOKENS, MOST_TOKENS = 256, 1 << 16
 
 
-def read_calibration_texts(checkpoint: Checkpoint, path: Path) -> list[Array]:
-    """Pieces of tokens from the beginning of a text."""
-    tokens = _read_tokens(checkpoint, path)
+def read_calibration_texts(checkpoint: Checkpoint, path: Path, most: int = MOST_TOKENS) -> list[Array]:
+    """Pieces of tokens from all over a text: its parts differ.
+
+    Args:
+        checkpoint: whose tokenizer reads it.
+        path: a text, or a .npy file of tokens.
+        most: tokens of all pieces at most; there is one piece at least.
+    """
+    tokens = _check_tokens(checkpoint, path, read_tokens(checkpoint.folder, path))
     length = min(PIECE_TOKENS, checkpoint.spec.context)
-    pieces = [piece for piece, _ in cut_windows(tokens, length, MOST_TOKENS // length)]
+    pieces = [piece for piece, _ in cut_windows(tokens, length)]
     if not pieces:
         raise UsageError(
             f"the text has {len(tokens)} tokens, expected more than {length}",
             Where(file=str(path)),
             do="give a longer text, 50,000 words for example",
         )
-    return pieces
-
-
-def _read_tokens(checkpoint: Checkpoint, path: Path) -> Array:
-    tokens = read_tokens(checkpoint.folder, path)
-    return _check_tokens(checkpoint, path, np.asarray(tokens[: MOST_TOKENS + 1], np.int64))
+    places = np.linspace(0, len(pieces) - 1, min(len(pieces), max(1, most // length)))
+    return [pieces[place] for place in places.round().astype(int)]
 
 
 def _check_tokens(checkpoint: Checkpoint, path: Path, tokens: Array) -> Array:

@@ -67,6 +67,7 @@ def evaluate_file(
     window: int | None = None,
     windows: int | None = None,
     backend: str = "",
+    floats: "FloatRun | None" = None,
 ) -> TextScore:
     """The perplexity of a text by a file of any format, each window from an empty context.
 
@@ -77,6 +78,7 @@ def evaluate_file(
         window: tokens of a window; 256 where nothing is said, or what the checkpoint has room for.
         windows: how many at most; None: the whole text.
         backend: where a model that was built for the NPU runs; the simulation where nothing is said.
+        floats: what the checkpoint made of the same windows, where that is known already.
     """
     checkpoint = None if against is None else Checkpoint(against)
     with RuntimeSession(path, _choose_window(window, checkpoint), backend) as session:
@@ -89,7 +91,7 @@ def evaluate_file(
                 f"the text has {len(tokens)} tokens, expected more than {window}", Where(file=str(text))
             )
         score = replace(
-            measure_windows(session, pieces, checkpoint),
+            measure_windows(session, pieces, checkpoint, floats),
             text=str(text),
             runtime=describe_runtime(session.kind),
         )
@@ -111,9 +113,11 @@ def _choose_window(window: int | None, checkpoint: Checkpoint | None) -> int:
     return window or min(WINDOW, room)
 
 
-def measure_windows(session: RuntimeSession, pieces: Windows, checkpoint: Checkpoint | None) -> TextScore:
-    """The windows through a runtime, and through the checkpoint in floats."""
-    plain = None if checkpoint is None else _measure_floats(checkpoint, pieces)
+def measure_windows(
+    session: RuntimeSession, pieces: Windows, checkpoint: Checkpoint | None, floats: "FloatRun | None" = None
+) -> TextScore:
+    """The windows through a runtime, and through the checkpoint in floats where that is not known."""
+    plain = floats if floats or checkpoint is None else measure_floats(checkpoint, pieces)
     losses: list[Array] = []
     likeliest: list[Array] = []
     gaps: list[Array] = []
@@ -140,7 +144,7 @@ def measure_windows(session: RuntimeSession, pieces: Windows, checkpoint: Checkp
 
 
 @dataclass(frozen=True)
-class _FloatRun:
+class FloatRun:
     """What the checkpoint made of each window; logits of some of them."""
 
     losses: list[Array]
@@ -148,10 +152,11 @@ class _FloatRun:
     logits: dict[int, Array]
 
 
-def _measure_floats(checkpoint: Checkpoint, pieces: Windows) -> _FloatRun:
+def measure_floats(checkpoint: Checkpoint, pieces: Windows) -> FloatRun:
+    """The windows through the checkpoint in floats."""
     size = 4 * checkpoint.spec.vocabulary * len(pieces[0][0])
     kept = max(1, min(MOST_COMPARED, MOST_LOGITS // size))
-    run = _FloatRun([], [], {})
+    run = FloatRun([], [], {})
     with announce_progress("running the text in floats", total=len(pieces)) as step:
         every = iterate_float_logits(checkpoint, [tokens for tokens, _ in pieces])
         for number, (logits, (_, targets)) in enumerate(zip(every, pieces, strict=True)):
@@ -164,7 +169,7 @@ def _measure_floats(checkpoint: Checkpoint, pieces: Windows) -> _FloatRun:
 
 
 def _compare(
-    score: TextScore, plain: _FloatRun, losses: list[Array], likeliest: list[Array], gaps: list[Array]
+    score: TextScore, plain: FloatRun, losses: list[Array], likeliest: list[Array], gaps: list[Array]
 ) -> TextScore:
     """Beside the float model on the same tokens; windows are what varies."""
     pairs = zip(losses, plain.losses, strict=True)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -18,11 +19,16 @@ from edgewright.llm.load.checkpoint import (
 )
 from edgewright.llm.load.spec import ModelSpec
 from edgewright.llm.rotary import make_rotary_tables, turn_heads
+from edgewright.llm.threads import map_in_threads
 
 LEAST = -1e30
+# Texts that are within a layer at once.
+TEXTS = 16
 
 # Gets the name of a matrix and what it is multiplied with, [tokens, values].
 Watch = Callable[[str, Array], None]
+# The same with the inputs of all texts.
+Prepare = Callable[[str, Sequence[Array]], None]
 Weights = Mapping[str, Array]
 
 
@@ -39,11 +45,34 @@ def read_embeddings(checkpoint: Checkpoint, tokens: Array) -> Array:
 
 def run_layer(spec: ModelSpec, weights: Weights, state: Array, watch: Watch | None = None) -> Array:
     """The state [tokens, values] of one text after a layer."""
-    watch = watch or (lambda _name, _inputs: None)
-    normal = normalize(state, weights["input_layernorm.weight"], spec.norm_epsilon)
-    state = state + _attend(spec, weights, normal, watch)
-    normal = normalize(state, weights["post_attention_layernorm.weight"], spec.norm_epsilon)
-    return state + _feed_forward(spec, weights, normal, watch)
+    prepare = None if watch is None else lambda name, inputs: watch(name, inputs[0])
+    return run_texts(spec, weights, [state], prepare)[0]
+
+
+def run_texts(
+    spec: ModelSpec, weights: Weights, states: Sequence[Array], prepare: Prepare | None = None
+) -> list[Array]:
+    """The states of all texts after a layer.
+
+    Args:
+        spec: what the model is.
+        weights: of the layer.
+        states: [tokens, values] of each text.
+        prepare: is told what each matrix will be multiplied with, and may put another in its place.
+    """
+    prepare = prepare or (lambda _name, _inputs: None)
+    normals = _normalize_texts(spec, states, weights["input_layernorm.weight"])
+    for name in _name_projections(spec):
+        prepare(f"{name}.weight", normals)
+    mixed = map_in_threads(partial(_attend, spec, weights), normals)
+    prepare("self_attn.o_proj.weight", mixed)
+    states = _add_products(states, weights, "self_attn.o_proj", mixed)
+    normals = _normalize_texts(spec, states, weights["post_attention_layernorm.weight"])
+    for name in _name_gates(spec):
+        prepare(f"{name}.weight", normals)
+    inner = map_in_threads(partial(_feed_forward, spec, weights), normals)
+    prepare("mlp.down_proj.weight", inner)
+    return _add_products(states, weights, "mlp.down_proj", inner)
 
 
 def iterate_float_logits(checkpoint: Checkpoint, texts: Sequence[Array]) -> Iterator[Array]:
@@ -51,7 +80,11 @@ def iterate_float_logits(checkpoint: Checkpoint, texts: Sequence[Array]) -> Iter
     states = [read_embeddings(checkpoint, text) for text in texts]
     for number in range(checkpoint.spec.layers):
         weights = read_layer(checkpoint, number)
-        states = [run_layer(checkpoint.spec, weights, state) for state in states]
+        states = [
+            state
+            for start in range(0, len(states), TEXTS)
+            for state in run_texts(checkpoint.spec, weights, states[start : start + TEXTS])
+        ]
     gain, head = checkpoint.read(FINAL_NORM), checkpoint.read(checkpoint.head)
     for state in states:
         yield np.asarray(normalize(state, gain, checkpoint.spec.norm_epsilon) @ head.T)
@@ -86,9 +119,14 @@ def normalize(state: Array, gain: Array, epsilon: float) -> Array:
     return normal
 
 
-def _attend(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> Array:
+def _normalize_texts(spec: ModelSpec, states: Sequence[Array], gain: Array) -> list[Array]:
+    return [normalize(state, gain, spec.norm_epsilon) for state in states]
+
+
+def _attend(spec: ModelSpec, weights: Weights, normal: Array) -> Array:
+    """What the heads take from the values of earlier tokens, [tokens, values]."""
     library, tokens = find_library(normal), len(normal)
-    queries, keys, values = _project(spec, weights, normal, watch)
+    queries, keys, values = _project(spec, weights, normal)
     cosines, sines = (move_like(table, normal) for table in make_rotary_tables(spec, tokens))
     queries, keys = (turn_heads(part, cosines, sines) for part in (queries, keys))
     # Heads that share keys and values stand together.
@@ -97,10 +135,8 @@ def _attend(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> A
     scores = library.where(move_like(_list_visible(tokens, spec.window), normal), scores, LEAST)
     shares = library.exp(scores - library.amax(scores, axis=-1, keepdims=True))
     shares = shares / library.sum(shares, axis=-1, keepdims=True)
-    mixed = (shares @ values[:, None]).reshape(spec.heads, tokens, -1).swapaxes(0, 1).reshape(tokens, -1)
-    watch("self_attn.o_proj.weight", mixed)
-    attended: Array = mixed @ weights["self_attn.o_proj.weight"].T
-    return attended
+    mixed: Array = (shares @ values[:, None]).reshape(spec.heads, tokens, -1)
+    return mixed.swapaxes(0, 1).reshape(tokens, -1)
 
 
 def _list_visible(tokens: int, window: int) -> Array:
@@ -109,10 +145,17 @@ def _list_visible(tokens: int, window: int) -> Array:
     return np.asarray((back >= 0) & ((back < window) if window else True))
 
 
-def _project(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> tuple[Array, Array, Array]:
+def _name_projections(spec: ModelSpec) -> list[str]:
+    return [f"self_attn.{name}_proj" for name in (("qkv",) if spec.is_fused else ("q", "k", "v"))]
+
+
+def _name_gates(spec: ModelSpec) -> list[str]:
+    return [f"mlp.{name}_proj" for name in (("gate_up",) if spec.is_fused else ("gate", "up"))]
+
+
+def _project(spec: ModelSpec, weights: Weights, normal: Array) -> tuple[Array, Array, Array]:
     """Queries, keys and values as [heads, tokens, values]."""
-    names = ("qkv",) if spec.is_fused else ("q", "k", "v")
-    parts = [_multiply(weights, f"self_attn.{name}_proj", normal, watch) for name in names]
+    parts = [_multiply(weights, name, normal) for name in _name_projections(spec)]
     whole = find_library(normal).concatenate(parts, axis=1)
     borders = (0, spec.query_rows, spec.query_rows + spec.key_rows, spec.query_rows + 2 * spec.key_rows)
     queries, keys, values = (
@@ -125,20 +168,24 @@ def _project(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> 
     return queries, keys, values
 
 
-def _feed_forward(spec: ModelSpec, weights: Weights, normal: Array, watch: Watch) -> Array:
+def _feed_forward(spec: ModelSpec, weights: Weights, normal: Array) -> Array:
+    """What goes down again, [tokens, values]."""
     library = find_library(normal)
-    names = ("gate_up",) if spec.is_fused else ("gate", "up")
-    parts = [_multiply(weights, f"mlp.{name}_proj", normal, watch) for name in names]
-    whole = library.concatenate(parts, axis=1)
+    parts = [_multiply(weights, name, normal) for name in _name_gates(spec)]
+    whole = parts[0] if spec.is_fused else library.concatenate(parts, axis=1)
     gates, ups = whole[:, : spec.intermediate], whole[:, spec.intermediate :]
-    inner = gates / (1 + library.exp(-gates)) * ups
-    watch("mlp.down_proj.weight", inner)
-    fed: Array = inner @ weights["mlp.down_proj.weight"].T
-    return fed
+    inner: Array = gates / (1 + library.exp(-gates)) * ups
+    return inner
 
 
-def _multiply(weights: Weights, name: str, inputs: Array, watch: Watch) -> Array:
-    watch(f"{name}.weight", inputs)
+def _add_products(
+    states: Sequence[Array], weights: Weights, name: str, inputs: Sequence[Array]
+) -> list[Array]:
+    products = map_in_threads(partial(_multiply, weights, name), inputs)
+    return [state + product for state, product in zip(states, products, strict=True)]
+
+
+def _multiply(weights: Weights, name: str, inputs: Array) -> Array:
     result: Array = inputs @ weights[f"{name}.weight"].T
     bias = weights.get(f"{name}.bias")
     return result if bias is None else result + bias

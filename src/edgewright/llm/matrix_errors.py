@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from edgewright.core.numbers import Array
 from edgewright.llm.rounding.codes import Codes
 
+# Rows of a piece from which errors are estimated: of all rows it would take longer than their codes.
+FEW_ROWS = 256
+
 
 @dataclass(frozen=True)
 class MatrixError:
-    """How far a matrix on its grid is from the float one, in decibels: signal over error."""
+    """How far a matrix on its grid is from the float one, in decibels: signal over error.
+
+    Of a tall matrix, some rows from all over it tell.
+    """
 
     name: str
     bits: int
@@ -29,22 +35,23 @@ class MatrixErrors:
         # Bits and block, sums, number of values: codes themselves would fill the memory.
         self._sums: dict[str, tuple[tuple[int, int], tuple[float, ...], int]] = {}
 
-    def add(self, name: str, weights: Array, codes: Codes, moments: Array | None) -> None:
+    def add(self, name: str, rows: tuple[Array, Array], codes: Codes, moments: Array | None) -> None:
         """Some rows of a matrix.
 
         Args:
             name: of the matrix.
-            weights: as they were.
+            rows: as they were, and what their codes stand for.
             codes: what they are now.
             moments: sums over tokens of the products of inputs, where a text calibrates.
         """
-        pair = (weights, weights - codes.decode())
+        weights, values = (part[:: max(1, len(part) // FEW_ROWS)] for part in rows)
+        pair = (weights, weights - values)
         sums = [float((part * part).sum()) for part in pair]
         sums += [0.0 if moments is None else float(((part @ moments) * part).sum()) for part in pair]
         kind = (codes.grid.bits, codes.codes.shape[1] // codes.scales.shape[1])
-        _, before, values = self._sums.get(name, (kind, (0.0,) * 4, 0))
+        _, before, count = self._sums.get(name, (kind, (0.0,) * 4, 0))
         total = tuple(old + new for old, new in zip(before, sums, strict=True))
-        self._sums[name] = kind, total, values + math.prod(weights.shape)
+        self._sums[name] = kind, total, count + math.prod(rows[0].shape)
 
     def list_errors(self) -> tuple[MatrixError, ...]:
         """In the order in which matrices were quantized."""
@@ -71,10 +78,10 @@ def collect_matrix_errors() -> Iterator[MatrixErrors]:
         _listening.remove(errors)
 
 
-def note_matrix_error(name: str, weights: Array, codes: Codes, moments: Array | None) -> None:
-    """Tells whoever listens of some rows of a matrix."""
+def note_matrix_error(name: str, rows: tuple[Array, Array], codes: Codes, moments: Array | None) -> None:
+    """Tells whoever listens of some rows of a matrix, as they were and as they are."""
     for errors in _listening:
-        errors.add(name, weights, codes, moments)
+        errors.add(name, rows, codes, moments)
 
 
 def _to_decibels(signal: float, error: float) -> float:

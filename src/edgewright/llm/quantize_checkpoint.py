@@ -3,12 +3,13 @@
 import logging
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.llm.arrays import Engine, fetch, find_library
-from edgewright.llm.forward import Weights, normalize, read_embeddings, read_layer, run_layer
+from edgewright.llm.forward import Weights, normalize, read_embeddings, read_layer, run_layer, run_texts
 from edgewright.llm.layer_state import LayerState, open_layer_state
 from edgewright.llm.load.checkpoint import (
     EMBEDDING,
@@ -32,7 +33,21 @@ log = logging.getLogger(__name__)
 
 # Values of a matrix that are in single precision at a time.
 PIECE = 1 << 24
+# Texts whose products are summed at once.
+TEXTS = 16
 Piece = Codes | Array
+
+
+class Moments:
+    """Sums over tokens of the products of inputs, [columns, columns], and what GPTQ makes of them."""
+
+    def __init__(self, products: Array) -> None:
+        self.products = products
+
+    @cached_property
+    def compensation(self) -> Compensation:
+        """Made once for matrices that take the same inputs."""
+        return Compensation(self.products)
 
 
 @dataclass(frozen=True)
@@ -76,7 +91,8 @@ def quantize_checkpoint(
     yield Quantized(FINAL_NORM, iter([gain]))
     if not checkpoint.spec.is_tied:
         inputs = [normalize(state, engine.take(gain), checkpoint.spec.norm_epsilon) for state in states]
-        yield _quantize_rows(checkpoint.find(HEAD), HEAD, recipe, _sum_moments(inputs), engine)
+        moments = Moments(_sum_products(inputs)) if inputs else None
+        yield _quantize_rows(checkpoint.find(HEAD), HEAD, recipe, moments, engine)
 
 
 def list_tensor_names(checkpoint: Checkpoint) -> list[str]:
@@ -93,20 +109,51 @@ def _quantize_layer(
     checkpoint: Checkpoint, recipe: Recipe, number: int, states: list[Array], engine: Engine
 ) -> Generator[Quantized, None, list[Array]]:
     weights = {name: engine.take(array) for name, array in read_layer(checkpoint, number).items()}
-    moments = _collect_moments(checkpoint, weights, states)
-    if recipe.is_smoothed and moments:
-        weights, moments = _smooth(checkpoint, recipe, number, weights, moments)
-    for name in list(weights):
-        full = name_layer_tensor(number, name)
-        grid = recipe.find_grid(full) if weights[name].ndim == 2 else None
-        if grid is None:
-            yield Quantized(full, iter([fetch(weights[name])]))
-            continue
-        codes = _choose_codes(full, weights[name], grid, recipe, moments.get(name))
-        weights[name] = codes.decode()
-        yield Quantized(full, iter([codes.fetch()]))
-    # Layers to come are calibrated with what this one gives now.
-    return [run_layer(checkpoint.spec, weights, state) for state in states]
+    if recipe.is_smoothed and states:
+        moments = _collect_moments(checkpoint, weights, states)
+        weights, _ = _smooth(checkpoint, recipe, number, weights, moments)
+    layer = _Layer(recipe, number, weights)
+    # What a matrix is calibrated with has passed through those before it as they are now.
+    states = run_texts(checkpoint.spec, weights, states, layer.prepare) if states else []
+    for name in weights:
+        yield Quantized(name_layer_tensor(number, name), iter([layer.finish(name)]))
+    return states
+
+
+class _Layer:
+    """The codes of a layer's matrices, each chosen once its inputs are known.
+
+    Args:
+        recipe: how.
+        number: of the layer.
+        weights: its tensors; what the codes stand for takes their places.
+    """
+
+    def __init__(self, recipe: Recipe, number: int, weights: dict[str, Array]) -> None:
+        self._recipe, self._number, self._weights = recipe, number, weights
+        self._codes: dict[str, Codes] = {}
+        self._inputs: Sequence[Array] = ()
+        self._moments: Moments | None = None
+
+    def prepare(self, name: str, inputs: Sequence[Array]) -> None:
+        """Chooses the codes of a matrix for what it will be multiplied with."""
+        if inputs is not self._inputs:
+            # Matrices side by side have the same.
+            self._inputs, self._moments = inputs, Moments(_sum_products(inputs))
+        self._quantize(name, self._moments)
+
+    def finish(self, name: str) -> Piece:
+        """A tensor as it is written; of a matrix that was not prepared, codes without a text."""
+        if name not in self._codes:
+            self._quantize(name, None)
+        return self._codes[name].fetch() if name in self._codes else fetch(self._weights[name])
+
+    def _quantize(self, name: str, moments: Moments | None) -> None:
+        values, full = self._weights[name], name_layer_tensor(self._number, name)
+        grid = self._recipe.find_grid(full) if values.ndim == 2 else None
+        if grid is not None:
+            parts = _iterate_codes(full, iter([values]), grid, self._recipe, moments)
+            self._codes[name], self._weights[name] = next(parts)
 
 
 def _smooth(
@@ -159,16 +206,24 @@ def _collect_moments(checkpoint: Checkpoint, weights: Weights, states: Sequence[
     return moments
 
 
-def _sum_moments(inputs: Sequence[Array]) -> Array | None:
-    return sum(part.T @ part for part in inputs) if inputs else None  # type: ignore[return-value]
-
-
-def _choose_codes(name: str, weights: Array, grid: Grid, recipe: Recipe, moments: Array | None) -> Codes:
-    return next(_iterate_codes(name, iter([weights]), grid, recipe, moments))
+def _sum_products(inputs: Sequence[Array]) -> Array:
+    """Of all tokens, many texts at a time."""
+    library = find_library(inputs[0])
+    products: Array | None = None
+    for start in range(0, len(inputs), TEXTS):
+        joined = library.concatenate(inputs[start : start + TEXTS], axis=0)
+        part: Array = joined.T @ joined
+        products = part if products is None else products + part
+    assert products is not None
+    return products
 
 
 def _quantize_rows(
-    stored: StoredTensor | GgufTensorView, name: str, recipe: Recipe, moments: Array | None, engine: Engine
+    stored: StoredTensor | GgufTensorView,
+    name: str,
+    recipe: Recipe,
+    moments: Moments | None,
+    engine: Engine,
 ) -> Quantized:
     """A tall matrix, some rows at a time."""
     rows = max(1, PIECE // stored.shape[1])
@@ -177,15 +232,15 @@ def _quantize_rows(
     if grid is None:
         return Quantized(name, parts)
     codes = _iterate_codes(name, map(engine.take, parts), grid, recipe, moments)
-    return Quantized(name, (part.fetch() for part in codes))
+    return Quantized(name, (part.fetch() for part, _ in codes))
 
 
 def _iterate_codes(
-    name: str, parts: Iterator[Array], grid: Grid, recipe: Recipe, moments: Array | None
-) -> Iterator[Codes]:
-    """More than 4 bits are fine as they are; 4 need what the recipe says."""
+    name: str, parts: Iterator[Array], grid: Grid, recipe: Recipe, moments: Moments | None
+) -> Iterator[tuple[Codes, Array]]:
+    """Codes and what they stand for: more than 4 bits are fine as they are; 4 need what the recipe says."""
     is_plain = moments is None or grid.bits > 4 or recipe.name == FAST
-    compensation = None if moments is None or is_plain else Compensation(moments)
+    compensation = None if moments is None or is_plain else moments.compensation
     for part in parts:
         if not bool(find_library(part).isfinite(part).all()):
             raise BadInput("the weights hold values that are not finite", Where(tensor=name))
@@ -193,5 +248,6 @@ def _iterate_codes(
             codes = quantize_with_search(part, grid)
         else:
             codes = compensation.quantize(part, grid, TURNS if recipe.name == BEST else 0)
-        note_matrix_error(name, part, codes, moments)
-        yield codes
+        values = codes.decode()
+        note_matrix_error(name, (part, values), codes, None if moments is None else moments.products)
+        yield codes, values

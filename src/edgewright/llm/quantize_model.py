@@ -11,7 +11,7 @@ from pathlib import Path
 from edgewright.core.errors import AccuracyGate, UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.files import remove_parts
 from edgewright.core.numbers import Array
-from edgewright.llm.calibration import read_calibration_texts
+from edgewright.llm.calibration import MOST_TOKENS, read_calibration_texts
 from edgewright.llm.evaluate_file import LIMITS, TextScore, evaluate_file
 from edgewright.llm.layer_state import name_state_folder, remove_layer_state
 from edgewright.llm.load.checkpoint import Checkpoint
@@ -24,6 +24,12 @@ log = logging.getLogger(__name__)
 Writer = Callable[[Checkpoint, Recipe, Path, Sequence[Array]], None]
 # GGUF is one file, all others are folders.
 FORMATS = ("gguf", "onnx", "openvino", "mlx", "safetensors")
+# The formats that hold scales that are multiples of others; safetensors has the values themselves.
+HOLDERS = {
+    "q4_k": ("gguf", "safetensors"),
+    "q6_k": ("gguf", "safetensors"),
+    "lpbq": ("onnx", "openvino", "safetensors"),
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,7 @@ def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own
     *,
     recipe: Recipe | None = None,
     calibration: Path | str | None = None,
+    calibration_tokens: int = MOST_TOKENS,
     output: Path | str | None = None,
     text: Path | str | None = None,
     resume: bool = False,
@@ -66,6 +73,7 @@ def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own
         format: gguf, onnx, openvino, mlx or safetensors.
         recipe: precision, blocks and effort; int4 in blocks of 32 where nothing is said.
         calibration: a text, or a .npy file of tokens; without it the recipe must be 'fast'.
+        calibration_tokens: tokens of it at most, in pieces from all over it.
         output: the file or folder; named after the checkpoint where nothing is said.
         text: what is run through the file in its own runtime and through the checkpoint; None: nothing is.
         resume: whether layers are taken that an earlier run of the same kind has finished; layers of a run
@@ -75,8 +83,9 @@ def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own
     if format not in FORMATS:
         raise UsageError(f"format '{shown(format)}' is unknown, expected one of: {', '.join(FORMATS)}")
     checkpoint, recipe = Checkpoint(folder), recipe or Recipe()
+    _check_precisions(format, recipe)
     _check_activations(format, recipe)
-    texts = read_calibration_texts(checkpoint, Path(calibration)) if calibration else []
+    texts = read_calibration_texts(checkpoint, Path(calibration), calibration_tokens) if calibration else []
     path = Path(output) if output else _name_file(checkpoint, recipe, format)
     _keep_source(checkpoint, path)
     recipe, sensitivity = _mix(checkpoint, _keep_layers(recipe, path, resume=resume), texts, format)
@@ -148,6 +157,17 @@ def choose_recipe(
             f"recipe '{name}' needs a text that calibrates", do="add --calib TEXT, or choose --recipe fast"
         )
     return replace(recipe, name=name or (BEST if has_text and needs_text else FAST))
+
+
+def _check_precisions(kind: str, recipe: Recipe) -> None:
+    """Whether the format holds what was asked for as it is."""
+    missing = [name for name in HOLDERS if recipe.has_precision(name) and kind not in HOLDERS[name]]
+    if missing:
+        kinds = [other for other in FORMATS if all(other in HOLDERS[name] for name in missing)]
+        raise UnsupportedFeature(
+            f"the format {kind} cannot hold the scales of {' and '.join(missing)}",
+            do=f"choose --to {' or '.join(kinds)}, or --precision int4",
+        )
 
 
 def _check_activations(kind: str, recipe: Recipe) -> None:

@@ -9,7 +9,7 @@ from edgewright.core.errors import UsageError, shown
 from edgewright.core.words import did_you_mean
 from edgewright.llm.arrays import AUTO
 from edgewright.llm.load.checkpoint import EMBEDDING, HEAD
-from edgewright.llm.rounding.codes import LPBQ, Q4_K, Q6_K, Grid
+from edgewright.llm.rounding.codes import LPBQ, Q4_K, Q6_K, ROWS_8, Grid
 
 FAST, BALANCED, BEST = "fast", "balanced", "best"
 RECIPES: dict[str, str] = {
@@ -78,6 +78,8 @@ class Recipe:
         bits = BITS[precision]
         if bits is None:
             return None
+        if bits == 8 and not self.block:
+            return ROWS_8
         return Grid(bits, self.block, self.is_symmetric or bits == 8, is_positive=self.is_positive)
 
     def find_precision(self, tensor: str) -> str:
@@ -87,6 +89,10 @@ class Recipe:
     def is_kept(self, tensor: str) -> bool:
         """Whether the user said something of this matrix."""
         return bool(self._list_patterns(tensor))
+
+    def has_precision(self, precision: str) -> bool:
+        """Whether some matrix may have it."""
+        return precision in {self.precision, *self.keep.values()}
 
     def widen_head(self, head: str) -> "Recipe":
         """The head of a model in 4 bits has 8, unless the user says something of it."""

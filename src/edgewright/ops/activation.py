@@ -135,6 +135,7 @@ class HardSwish(Unary):
     """x * clip(x / 6 + 1/2, 0, 1)."""
 
     is_fused_on_htp = True
+    is_gated_on_htp = True
 
     @staticmethod
     def meaning(x: Array) -> Array:

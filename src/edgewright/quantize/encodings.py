@@ -83,6 +83,10 @@ class Grid:
         return _round_to_single((tops - lows) / count), (zeros + least + half).astype(np.int64)
 
 
+# HTP splits factors of 16 bits in two signed bytes, which hold no larger number.
+WIDE_FACTORS = Grid(16, True, (-0x8000, 0x7F7F))
+
+
 def compute_covered_range(encoding: Encoding, dtype: DType) -> tuple[Array, Array]:
     """The smallest and the largest real number of each slice (or block) that an encoding can store."""
     least, most = encoding.limits(dtype)

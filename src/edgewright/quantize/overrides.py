@@ -66,8 +66,9 @@ def resolve_encodings(
     problems: list[EdgewrightError] = []
     for tensor in tensors:
         values = names.get(tensor.name, [])
-        # What the model itself brought was there; conversion may have folded it away since.
-        if not values and (tensor.name in gone or origin == Origin.SOURCE):
+        # What the model itself brought was there; conversion may have folded it away since. What another
+        # conversion added, this one may not add.
+        if not values and (tensor.name in gone or tensor.is_added or origin == Origin.SOURCE):
             resolved.ignored.append(tensor.name)
         elif not values:
             problems.append(_make_unknown_error(tensor.name, names.keys() | gone))

@@ -14,7 +14,7 @@ from edgewright.config.spelling import spell_option
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.numbers import DType
 from edgewright.core.words import did_you_mean
-from edgewright.quantize.encodings import Grid
+from edgewright.quantize.encodings import WIDE_FACTORS, Grid
 from edgewright.quantize.schemes import Scheme, find_scheme
 from edgewright.quantize.tensor_encodings import EncodingSet
 
@@ -163,7 +163,9 @@ class QuantizationRequest:
         return Grid(bits, self.is_act_symmetric, self._find_steps(bits))
 
     def make_weight_grid(self, bits: int, *, is_sliced: bool) -> Grid:
-        """The grid of weights of a width; encodings for slices are always symmetric."""
+        """The grid of weights of a width; encodings for slices, and 16 bits, are always symmetric."""
+        if bits == WIDE_FACTORS.bits and self._find_steps(bits) is None:
+            return WIDE_FACTORS
         is_symmetric = SYMMETRIC in {self.param_quantizer, self.param_schema}
         return Grid(bits, is_symmetric or is_sliced, self._find_steps(bits))
 

@@ -7,7 +7,8 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.op import Op
 from edgewright.ir.traits import EncodingRule, HtpPrecision
 from edgewright.ops.matmul import MatMul
-from edgewright.quantize.encodings import Grid
+from edgewright.ops.norm import Batchnorm
+from edgewright.quantize.encodings import WIDE_FACTORS, Grid
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,10 @@ RULES = {
         Rule(
             "eight-bits-only", "ops that the HTP has in 8 bits only stay in floating point where 16 are asked"
         ),
-        Rule("wide-product", "the second operand of a 16-bit MatMul is symmetric within -0x8000..0x7F7F"),
+        Rule(
+            "wide-product",
+            "the second operand of a 16-bit MatMul or Batchnorm is symmetric within -0x8000..0x7F7F",
+        ),
         Rule("wide-weights", "16-bit weights need Hexagon v73: before that they have 8"),
         Rule("bias-scale", "a 32-bit bias has the scale of the products it is added to"),
         Rule("flat-ends", "what only a Sigmoid, HardSwish, Tanh ... reads is cut where that is flat"),
@@ -49,7 +53,6 @@ RULES = {
 }
 
 FIRST_WITH_WIDE_WEIGHTS = 73
-WIDE_PRODUCT_STEPS = (-0x8000, 0x7F7F)
 
 
 def find_fixed_encoding(op: Op, bits: int, *, is_symmetric: bool) -> tuple[Rule, Encoding, DType] | None:
@@ -77,5 +80,5 @@ def find_float_rule(op: Op, bits: int) -> Rule | None:
 
 
 def find_second_operand_grid(op: Op, bits: int) -> Grid | None:
-    """The grid that the second operand of a product must be on, where it is no weight."""
-    return Grid(16, True, WIDE_PRODUCT_STEPS) if isinstance(op, MatMul) and bits == 16 else None
+    """The grid that the second operand of a product must be on, where it is no weight of a layer."""
+    return WIDE_FACTORS if isinstance(op, MatMul | Batchnorm) and bits == 16 else None

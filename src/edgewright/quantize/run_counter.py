@@ -15,10 +15,12 @@ from edgewright.quantize.meter import count_work
 
 @dataclass(frozen=True)
 class Bounds:
-    """How long work may go on: a moment of ``time.monotonic()``, and passes in all."""
+    """How long work may go on: moments of ``time.monotonic()``, and passes in all."""
 
     deadline: float = math.inf
     passes: float = math.inf
+    # When an evaluation ends with the samples that it has by then.
+    evaluation_end: float = math.inf
 
 
 class RunCounter:
@@ -41,6 +43,11 @@ class RunCounter:
         """Passes by stage."""
         return {stage: runs / self._samples for stage, runs in self._runs.items()}
 
+    @property
+    def evaluation_end(self) -> float:
+        """When an evaluation must do with the samples that it has, of ``time.monotonic()``."""
+        return self._bounds.evaluation_end
+
     @contextmanager
     def measure_stage(self, name: str) -> Iterator[None]:
         """Counts what is run inside the block for a stage."""
@@ -58,6 +65,12 @@ class RunCounter:
             yield
         finally:
             self._bounds = before
+
+    @contextmanager
+    def finish_in_time(self) -> Iterator[None]:
+        """Lets what was found so far be evaluated, on as many samples as there is time for."""
+        with self.keep_bounds(Bounds(evaluation_end=self.evaluation_end)):
+            yield
 
     def measure_share(self, graph: Graph, outputs: Sequence[str]) -> float:
         """The work for some values of a graph, as a part of a run of the float graph."""

@@ -151,8 +151,8 @@ class Spans:
 
 def find_needed_grid(graph: Graph, node: Node, place: int, bits: int) -> Grid | None:
     """The grid that a node of a width needs at a place; None where any will do."""
-    is_operand = place == 1 and node.inputs[place] not in graph.constants
-    return find_second_operand_grid(node.op, bits) if is_operand else None
+    is_weight = node.inputs[place] in graph.constants and node.op.is_product
+    return find_second_operand_grid(node.op, bits) if place == 1 and not is_weight else None
 
 
 def _is_passed_on(graph: Graph, node: Node, value: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from edgewright.core.errors import UsageError, shown
-from edgewright.core.files import write_folder, write_whole
+from edgewright.core.files import write_all, write_folder
 from edgewright.core.numbers import Array
 from edgewright.data.tensor_files import convert_to_file_type
 from edgewright.ir.contract import dtype_word, shape_of
@@ -121,8 +121,13 @@ class ResultFolder:
     def describe(self, record: RunRecord) -> None:
         """Writes run.json and execution_metadata.yaml for what is there."""
         text = json.dumps(asdict(record), indent=1)
-        write_whole(self._folder / RUN_FILE, [f"{text}\n".encode()])
-        write_whole(self._folder / METADATA_FILE, [_write_metadata(self._graph, record).encode()])
+        metadata = _write_metadata(self._graph, record)
+        write_all(
+            {
+                self._folder / RUN_FILE: [f"{text}\n".encode()],
+                self._folder / METADATA_FILE: [metadata.encode()],
+            }
+        )
 
 
 def _list_names(tensors: Sequence[str]) -> list[tuple[str, str]]:

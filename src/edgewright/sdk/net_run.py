@@ -142,6 +142,7 @@ def _run_graph(task: _Task) -> NetRun:
                 )
             record.inferences += 1
         record.is_complete = True
+        results.describe(record)
     except Exception:
         # What a failed run wrote would be taken for that of a good one; what ^C leaves is described.
         results.remove()
@@ -149,7 +150,6 @@ def _run_graph(task: _Task) -> NetRun:
     except BaseException:
         results.describe(record)
         raise
-    results.describe(record)
     wall = clock.since_ready()
     clock.finish(session, graph)
     return _finish_run(options, record, clock, wall, _note_datatypes(graph, record.backend))

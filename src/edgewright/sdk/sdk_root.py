@@ -27,7 +27,8 @@ _SAMPLES = "lib/python/qti/aisw/accuracy_evaluator/configs/samples/model_configs
 _EXAMPLES = {
     "examples/QNN/NetRun/net-run.sh": "net-run.sh.txt",
     "examples/QNN/NetRun/android/android-qnn-net-run.sh": "android-qnn-net-run.sh.txt",
-    "examples/QNN/ThroughputNetRun/throughput_example.json": "throughput_example.json",
+    "examples/QNN/ThroughputNetRun/sample_config.json": "throughput_example.json",
+    "lib/python/qti/aisw/accuracy_evaluator/plugins/brighten.py": "plugin_example.py.txt",
     "benchmarks/QNN/bench_example.json": "bench_example.json",
 }
 # The course names one library for all backends: it is the HTP's.
@@ -111,11 +112,21 @@ def _write_tool_scripts(root: Path, tools: dict[str, str]) -> dict[Path, Chunks]
     for name, module in tools.items():
         # -P: a file in the current folder that is named like a package is not that package.
         code = f"import sys; from {module} import main; sys.exit(main())"
-        line = f'exec {shlex.quote(sys.executable)} -P -c {shlex.quote(code)} "$@"'
-        scripts[root / "bin" / HOST_TARGET / name] = [f"#!/bin/sh\n{line}\n".encode()]
+        scripts[root / "bin" / HOST_TARGET / name] = [_write_script(code).encode()]
         batch = f'@"{sys.executable}" -P -c "{code}" %*\r\n'
         scripts[root / "bin" / WINDOWS_TARGET / f"{name}.cmd"] = [batch.encode()]
     return scripts
+
+
+def _write_script(code: str) -> str:
+    """A script for a shell and for any Python: the guide calls tools in both ways.
+
+    A shell runs the third line; to Python, lines two to four are a text that nothing uses.
+    """
+    words = [sys.executable, "-P", "-c", code]
+    python = f"import os, sys\n\nos.execv({words[0]!r}, {words!r} + sys.argv[1:])"
+    quotes = "'''"
+    return f'#!/bin/sh\n{quotes}:\'\nexec {shlex.join(words)} "$@"\n{quotes}\n{python}\n'
 
 
 def _read_shell_scripts(root: Path) -> dict[Path, Chunks]:

@@ -40,6 +40,7 @@ def run(
         options.to,
         recipe=recipe,
         calibration=options.calib,
+        calibration_tokens=options.calib_tokens,
         output=options.output_path,
         text=options.text if options.verify else None,
         resume=options.resume,
@@ -62,6 +63,7 @@ TOOL = Tool(
         (f"{NAME} Phi-4-mini-instruct --calib book.txt --mixed 5", "8 bits where they matter most"),
         (f"{NAME} Phi-4-mini-instruct --precision int8 --to onnx", "8 bits, for ONNX Runtime GenAI"),
         (f"{NAME} Phi-3.5-mini-instruct --to openvino --calib a.txt --verify --text b.txt", "run and judged"),
+        (f"{NAME} Phi-4-mini-instruct --precision lpbq --to safetensors --calib a.txt", "encodings for QNN"),
         (f"{NAME} Phi-3.5-mini-instruct --keep lm_head=int8 --keep down_proj=int8", "some matrices wider"),
     ),
 )

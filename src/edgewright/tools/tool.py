@@ -16,12 +16,15 @@ from edgewright.config.spelling import spell_options
 from edgewright.config.umbrella import Report
 from edgewright.core.errors import AccuracyGate, BadInput, EdgewrightError, EnvironmentProblem, shown
 from edgewright.core.log import is_debugging, log_to_stderr, set_level
+from edgewright.core.memory_limit import enable_memory_limit
 from edgewright.core.version import VERSION
 from edgewright.reports.progress import draw_progress
 from edgewright.tools.command_line import read_words, write_help
 from edgewright.tools.name_option import name_option
 
 BROKEN_PIPE = 128 + 13
+# What printing to a full disk ends in.
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 # Signals that stop a process; with the default action it would stop without cleaning up.
 _STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -89,6 +92,8 @@ class Tool:
 
 def run_guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
     """Run a tool: expected failures become text (and JSON on stdout) and an exit code, not a traceback."""
+    enable_memory_limit()
+    _open_closed_streams()
     with _stop_on_signals() as signals, log_to_stderr():
         try:
             code = _limit_memory(answer)
@@ -107,8 +112,10 @@ def run_guarded(answer: Callable[[], int], *, is_json: bool = False) -> int:
             # Native code that is interrupted, for example while it is imported, raises errors of its own.
             if signals:
                 return _report_stop(signals)
-            if not (isinstance(problem, OSError) and problem.filename):
+            if not isinstance(problem, OSError) or not (problem.filename or problem.errno in _FULL):
                 raise
+            if not problem.filename:
+                _forget_stdout()
             code = _tell(_explain_system_error(problem))
         return code
 
@@ -145,6 +152,11 @@ def _report_stop(signals: list[int]) -> int:
 def _explain_system_error(problem: OSError) -> EdgewrightError:
     """What the system says about a file that was named: too long a name, a loop of links, a lost disk."""
     text = problem.strerror or type(problem).__name__
+    if not problem.filename:
+        return EnvironmentProblem(
+            f"what is printed cannot be written: {text[:1].lower()}{text[1:]}",
+            do="write it to another place",
+        )
     kind = BadInput if problem.errno in {errno.ENAMETOOLONG, errno.ELOOP} else EnvironmentProblem
     return kind(
         f"cannot use '{shown(problem.filename)}': {text[:1].lower()}{text[1:]}", do="name another file"
@@ -181,8 +193,15 @@ def _limit_memory(answer: Callable[[], int]) -> int:
         ) from error
 
 
+def _open_closed_streams() -> None:
+    """A process may be started without output (`>&-`); what it says goes nowhere then."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - until the end
+
+
 def _forget_stdout() -> None:
-    # The reader is gone; flushing what is left at exit would fail again.
+    # The reader is gone, or the disk is full; flushing what is left at exit would fail again.
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)

@@ -64,10 +64,30 @@ def test_without_a_limit_nothing_ends() -> None:
     assert counts.reduce_to_fit(Rates(60.0, 200.0, 1.0, 2.0), budget.search_seconds) == counts
 
 
+def test_the_verdict_leaves_time_for_layers_and_the_report() -> None:
+    budget = TimeBudget(600, has_emulator=True)
+    assert budget.simulation_seconds == pytest.approx(275, abs=5)
+    assert budget.float_seconds == pytest.approx(92, abs=5)
+    late = TimeBudget(1e-9, has_emulator=True)
+    times = (late.simulation_seconds, late.float_seconds, late.judging_seconds, late.layers_seconds)
+    assert (*times, late.choosing_seconds, late.rest) == (0, 0, 0, 0, 0, 0)
+
+
+def test_a_slower_machine_has_time_for_fewer_samples() -> None:
+    counts, rates = SampleCounts(40, 30, 50), Rates(0.1, 0.4, 0.1, 0.2)
+    assert counts.reduce_others_to_fit(rates, 400) == counts
+    fewer = counts.reduce_others_to_fit(rates.scale_seconds(8), 400)
+    assert fewer.choosing == 30
+    assert fewer.calibrating < 40
+    assert fewer.judging < 50
+    assert counts.reduce_others_to_fit(rates.scale_seconds(100), 1) == SampleCounts(8, 30, 8)
+
+
 def test_the_search_ends_before_what_is_reserved() -> None:
     budget = TimeBudget(600, has_emulator=True)
     assert budget.find_search_deadline(100) - time.monotonic() == pytest.approx(300, abs=5)
-    assert budget.find_search_deadline(1000) <= time.monotonic()
+    # The verdict does with fewer samples then.
+    assert budget.find_search_deadline(1000) - time.monotonic() == pytest.approx(240, abs=5)
 
 
 def test_small_models_use_all_samples_and_large_ones_fewer() -> None:

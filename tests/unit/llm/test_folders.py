@@ -7,6 +7,7 @@ import onnx
 import onnxruntime
 import pytest
 
+from edgewright.artifacts.encodings.reader import read_encodings
 from edgewright.core.errors import UnsupportedFeature, UsageError
 from edgewright.llm.forward import normalize, read_embeddings, read_layer, run_layer
 from edgewright.llm.load.checkpoint import EMBEDDING, FINAL_NORM, HEAD, Checkpoint, name_layer_tensor
@@ -25,6 +26,7 @@ RECIPES = {
     "int4": Recipe("int4"),
     "asym": Recipe("int4", is_symmetric=False),
     "int8": Recipe("int8"),
+    "lpbq": Recipe("lpbq"),
     "mixed": Recipe("int4", keep={"o_proj": "fp16", "embed_tokens": "int8", "down_proj": "fp32"}),
 }
 
@@ -114,7 +116,7 @@ def test_a_folder_has_what_a_runtime_asks_for_and_the_same_bytes_come_again(tmp_
     assert (settings["eos_token_id"], settings["decoder"]["num_key_value_heads"]) == ([2, 3], 2)
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", [name for name in RECIPES if name != "lpbq"])
 def test_mlx_words_stand_for_the_values_of_the_codes(tmp_path, name):
     checkpoint, recipe = Checkpoint(write_checkpoint(tmp_path / "m")), RECIPES[name]
     quantize_language_model(tmp_path / "m", "mlx", recipe=recipe, output=tmp_path / "o")
@@ -145,6 +147,40 @@ def test_safetensors_hold_what_the_codes_stand_for(tmp_path):
         np.testing.assert_allclose(again.read(name), values, rtol=1e-3, atol=1e-6)
 
 
+def test_encodings_of_lpbq_stand_beside_the_values_that_they_give(tmp_path):
+    folder = write_checkpoint(tmp_path / "m")
+    quantize_language_model(folder, "safetensors", recipe=Recipe("lpbq"), output=tmp_path / "o")
+    entries = {entry.name: entry for entry in read_encodings(tmp_path / "o" / "model.encodings").tensors}
+    stored = Checkpoint(tmp_path / "o")
+    assert set(entries) == {name for name, tensor in stored.tensors.items() if len(tensor.shape) == 2}
+    for name, entry in entries.items():
+        values = stored.read(name)
+        is_head = name == HEAD
+        assert (entry.bits, entry.block_size) == ((8, 0) if is_head else (4, 64))
+        factors = np.array(entry.block_scales or (1,) * len(values)).reshape(len(values), -1)
+        assert 1 <= factors.min() <= factors.max() <= 16
+        scales = np.repeat(np.array(entry.scales)[:, None] * factors, values.shape[1] // factors.shape[1], 1)
+        codes = np.round(values / scales)
+        assert (codes.min(), codes.max()) == ((-128, 127) if is_head else (-8, 7))
+        np.testing.assert_allclose(values, codes * scales, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "recipe", "other"),
+    [
+        ("gguf", Recipe("lpbq"), "onnx or openvino or safetensors"),
+        ("mlx", Recipe(keep={"down_proj": "lpbq"}), "onnx or openvino or safetensors"),
+        ("onnx", Recipe(keep={"down_proj": "q6_k"}), "gguf or safetensors"),
+    ],
+)
+def test_scales_that_a_format_cannot_hold_are_refused(tmp_path, kind, recipe, other):
+    folder = write_checkpoint(tmp_path / "m")
+    with pytest.raises(UnsupportedFeature, match="cannot hold the scales") as caught:
+        quantize_language_model(folder, kind, recipe=recipe, output=tmp_path / "o")
+    assert other in caught.value.do
+    assert not (tmp_path / "o").exists()
+
+
 def test_the_head_of_four_bits_is_wider_unless_something_is_said():
     assert Recipe("int4").widen_head(HEAD).find_precision(HEAD) == "int8"
     assert Recipe("int4", keep={"lm_head": "int4"}).widen_head(HEAD).find_precision(HEAD) == "int4"
@@ -163,7 +199,7 @@ def test_what_a_format_does_not_have_is_refused_before_anything_is_written(tmp_p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("name", ["fp32", "int4", "asym"])
+@pytest.mark.parametrize("name", ["fp32", "int4", "asym", "lpbq"])
 def test_openvino_gives_what_the_codes_stand_for(tmp_path, family, name):
     openvino = pytest.importorskip("openvino", reason="the package openvino is not installed")
     checkpoint, recipe = Checkpoint(write_checkpoint(tmp_path / "m", family)), RECIPES[name]

@@ -18,7 +18,8 @@ def test_decibels_are_those_of_the_definition_whatever_the_pieces():
     gap = weights - codes.decode()
     errors = MatrixErrors()
     for rows in (slice(0, 5), slice(5, 12)):
-        errors.add("m", weights[rows], quantize_to_nearest(weights[rows], Grid(4, 32)), moments)
+        part = quantize_to_nearest(weights[rows], Grid(4, 32))
+        errors.add("m", (weights[rows], part.decode()), part, moments)
     (error,) = errors.list_errors()
     assert (error.name, error.bits, error.block, error.values) == ("m", 4, 32, 768)
     assert error.weight_db == pytest.approx(10 * np.log10((weights**2).sum() / (gap**2).sum()), abs=1e-4)

@@ -5,10 +5,11 @@ import importlib.util
 import numpy as np
 import pytest
 
-from edgewright.core.errors import UnsupportedFeature
-from edgewright.llm.rounding import scales
+from edgewright.core.errors import BadInput, UnsupportedFeature
+from edgewright.llm.rounding import codes as codes_module
+from edgewright.llm.rounding import gptq, refine, scales
 from edgewright.llm.rounding.codes import LPBQ, Q4_K, Grid
-from edgewright.llm.rounding.gptq import Compensation
+from edgewright.llm.rounding.gptq import Compensation, find_triangle
 from edgewright.llm.rounding.scales import quantize_to_nearest, quantize_with_search
 from tests.optional import NEEDS_TORCH, NO_TORCH
 
@@ -149,3 +150,60 @@ def test_turns_leave_less_error_on_other_grids_too(grid):
     errors = [measure(weights, codes, inputs.T @ inputs) for codes in (searched, plain, turned)]
     assert errors[1] < 0.7 * errors[0]
     assert errors[2] < errors[1]
+
+
+NO_NUMBA = "the package numba is not installed"
+GRIDS = [Grid(4), Grid(4, 32, is_symmetric=False), Grid(8), LPBQ, Q4_K]
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.parametrize("turns", [None, 0, 2])
+def test_compiled_loops_choose_nearly_the_same_codes_as_numpy(monkeypatch, grid, turns):
+    pytest.importorskip("numba", reason=NO_NUMBA)
+    weights = np.random.default_rng(5).standard_t(4, size=(70, 256)).astype(np.float32)
+    inputs = np.random.default_rng(6).normal(size=(900, 256)) @ np.diag(np.linspace(0.1, 3, 256))
+    products = (inputs.T @ inputs).astype(np.float32)
+    weights[3], weights[4, :64] = 0, 1e-6
+
+    def quantize():
+        if turns is None:
+            return quantize_with_search(weights, grid)
+        return Compensation(products).quantize(weights, grid, turns)
+
+    compiled = quantize()
+    for module in (codes_module, gptq, refine, scales):
+        monkeypatch.setattr(module, "load_kernels", lambda: None)
+    plain = quantize()
+    # Of scales with the same error another may be taken, and columns after it differ then.
+    assert (compiled.codes == plain.codes).mean() > 0.97
+    errors = [measure(weights, part, None if turns is None else products) for part in (compiled, plain)]
+    assert errors[0] == pytest.approx(errors[1], rel=0.02)
+
+
+def test_compiled_decoding_gives_what_numpy_does(weights, monkeypatch):
+    pytest.importorskip("numba", reason=NO_NUMBA)
+    for grid in (Grid(4), Grid(4, 32, is_symmetric=False), Grid(8, 0), LPBQ):
+        part = quantize_with_search(weights, grid)
+        with monkeypatch.context() as patch:
+            patch.setattr(codes_module, "load_kernels", lambda: None)
+            expected = part.decode()
+        np.testing.assert_array_equal(part.decode(), expected)
+
+
+def test_half_precision_of_the_loops_is_that_of_numpy():
+    pytest.importorskip("numba", reason=NO_NUMBA)
+    from edgewright.llm.rounding import kernels
+
+    values = np.float32(10.0) ** np.linspace(-9, 6, 4001, dtype=np.float32)
+    values = np.concatenate([values, -values, [0.0, 65504.0, 65519.0, 2.0**-24, 2.0**-14]]).astype(np.float32)
+    expected = np.clip(values, -65504, 65504).astype(np.float16).astype(np.float32)
+    np.testing.assert_array_equal([kernels.round_half(value) for value in values], expected)
+
+
+def test_inputs_that_are_all_the_same_are_factored_and_those_that_are_no_numbers_refused():
+    inputs = np.repeat(np.random.default_rng(7).normal(size=(400, 1)), 300, 1).astype(np.float32)
+    damped = gptq.damp_moments(inputs.T @ inputs)
+    lower = find_triangle(damped)
+    np.testing.assert_allclose(lower @ lower.T, damped, rtol=1e-4)
+    with pytest.raises(BadInput, match="are no numbers that can be computed with"):
+        find_triangle(np.full((300, 300), np.nan, np.float32))

@@ -4,6 +4,7 @@ import json
 import shutil
 
 import numpy as np
+import onnx
 import pytest
 
 from edgewright.core.errors import AccuracyGate, BadInput, UsageError
@@ -202,3 +203,21 @@ def test_folders_that_a_runtime_cannot_load_are_bad_input(tmp_path, name):
     (tmp_path / name).write_text("nothing")
     with pytest.raises(BadInput, match="cannot load it"):
         evaluate_file(tmp_path, tmp_path / "text.npy")
+
+
+def test_sizes_that_a_model_leaves_open_are_those_of_its_settings(folder, tmp_path):
+    # As the builder of ONNX Runtime GenAI writes its models.
+    shutil.copytree(folder / "fp32", tmp_path / "open")
+    model = onnx.load(tmp_path / "open" / "model.onnx", load_external_data=False)
+    for state in (*model.graph.input, *model.graph.output):
+        if state.name.startswith(("past", "present")):
+            state.type.tensor_type.shape.dim[3].dim_param = "kv_cache_dim"
+    onnx.save(model, tmp_path / "open" / "model.onnx")
+    scores = [
+        evaluate_file(path, folder / "text.npy", window=32, windows=2)
+        for path in (tmp_path / "open", folder / "fp32")
+    ]
+    assert scores[0].perplexity == scores[1].perplexity
+    (tmp_path / "open" / "genai_config.json").write_text('{"model": {"decoder": {"head_size": -1}}}')
+    with pytest.raises(BadInput, match="'head_size' of genai_config"):
+        evaluate_file(tmp_path / "open", folder / "text.npy", window=32, windows=2)

@@ -48,6 +48,18 @@ def test_what_is_not_proven_is_never_called_ready():
     assert "runs on a device" not in text.partition('id="accuracy"')[0]
 
 
+def test_samples_that_were_not_run_for_time_are_not_asked_for_again():
+    loss = replace(record().verdict.loss, high=2.0, samples=12)
+    doubtful = replace(record(), verdict=judge_loss(loss, 1.0))
+    asked = "give it more time with --time-limit, which was enough for 12 of 900 samples, or take it unproven"
+    many = replace(doubtful.samples, judged=tuple(range(900)))
+    assert asked in text_of(replace(doubtful, samples=many))
+    none_left = replace(doubtful.samples, judged=tuple(range(12)))
+    assert "more samples that judge (--eval-data" in text_of(replace(doubtful, samples=none_left))
+    few = judge_loss(replace(loss, samples=5), 1.0)
+    assert "which was enough for 5 of 900 samples" in text_of(replace(doubtful, verdict=few, samples=many))
+
+
 def test_the_same_record_gives_the_same_bytes():
     assert text_of(record()) == text_of(record())
 

@@ -284,7 +284,7 @@ def _read_typed_entry(fields: Fields, name: str) -> TensorEncoding:
         if "y_zero_point" in fields
         else np.zeros_like(scale)
     )
-    if zeros.shape != scale.shape or (zeros != np.rint(zeros)).any():
+    if zeros.shape != scale.shape or not np.isfinite(zeros).all() or (zeros != np.rint(zeros)).any():
         raise BadInput(
             f"'y_zero_point' has shape {list(zeros.shape)} and 'y_scale' {list(scale.shape)}, "
             "expected whole numbers of one shape",

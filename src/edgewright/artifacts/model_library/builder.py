@@ -12,7 +12,7 @@ import edgewright.abi
 from edgewright.artifacts.cpp.bin import open_weights
 from edgewright.artifacts.model_library.toolchains import Toolchain
 from edgewright.core.errors import BadInput, EnvironmentProblem, Where, shown
-from edgewright.core.files import read_limited
+from edgewright.core.files import map_file, read_limited, write_whole
 
 HEADERS = Path(edgewright.abi.__file__).parent / "csrc"
 SHARED_SOURCES = ("QnnModel.cpp", "QnnWrapperUtils.cpp")
@@ -82,10 +82,7 @@ def build_library(source: ModelSource, toolchain: Toolchain, target: Path) -> No
         # defs: a missing weight or function is an error now, not on the device.
         options = ("-shared", "-Wl,-z,defs", "-Wl,-z,noexecstack", "-s")
         _call([toolchain.compiler, *options, *compiled, "-o", made.name], inner, source.cpp)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(f".{target.name}.part")
-        shutil.copyfile(made, part)
-        part.replace(target)
+        write_whole(target, [map_file(made)])
 
 
 def _compile_part(

@@ -68,7 +68,10 @@ class NodeWriter(Writer):
             self._halve_results(node, self._rounding.halves)
 
     def _look_up(self, node: Node) -> list[str]:
-        """The result of a function of one float that has a table; nothing where it has none."""
+        """The result of a conversion or of a function of one float that has a table; nothing without one."""
+        form = self._rounding.sums(self.graph, node) if self._rounding.sums and node.op.is_encoder else None
+        if form is not None and form.table is not None:
+            return [look_up(self, self.value(node.inputs[0]), form.table)]
         halves = self._rounding.halves
         types = {self.graph.types[value].dtype for value in (*node.inputs, *node.outputs) if value}
         table = halves.table(node.op) if halves is not None and types == {DType.FLOAT_32} else None

@@ -79,8 +79,12 @@ def softmax(w: Writer, op: reduce_softmax.Softmax, inputs: list[str], node: Node
     """Scaled first where beta is not 1."""
     x = w.type(node.inputs[0])
     scaled = inputs[0] if op.beta == 1.0 else w.node("Mul", inputs[0], w.scalar(op.beta, x.dtype))
-    name = "LogSoftmax" if isinstance(op, reduce_softmax.LogSoftmax) else "Softmax"
-    return w.node(name, scaled, axis=op.axis_of(x.rank))
+    is_logarithm, axis = isinstance(op, reduce_softmax.LogSoftmax), op.axis_of(x.rank)
+    if x.shape[axis] == 1:
+        # The engine's kernel for integers has 0 where there is nothing beside a number.
+        nothing = w.node("Sub", scaled, scaled)
+        return nothing if is_logarithm else w.node("Exp", nothing)
+    return w.node("LogSoftmax" if is_logarithm else "Softmax", scaled, axis=axis)
 
 
 @lowers(reduce_softmax.MaskedSoftmax)

@@ -22,11 +22,15 @@ LAST = np.iinfo(np.int64).max
 
 @dataclass(frozen=True)
 class Step:
-    """An engine op on the sums; its operand is one number, one for each channel (the last axis), or none."""
+    """An engine op on the sums; its operand is one number, one for each channel (the last axis), or none.
+
+    With a branch the operand is what these steps make of the same sums.
+    """
 
     op: str
     operand: Array | None = None
     to: DType | None = None
+    branch: tuple["Step", ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,6 +146,11 @@ def look_up(w: "Writer", indices: str, table: Array) -> str:
 def _write_step(w: "Writer", step: Step, value: str, rank: int, channels: int) -> str:
     if step.to is not None:
         return w.node(step.op, value, to=w.code(step.to))
+    if step.branch:
+        operand = value
+        for inner in step.branch:
+            operand = _write_step(w, inner, operand, rank, channels)
+        return w.node(step.op, value, operand)
     if step.operand is None:
         return w.node(step.op, value)
     if not step.operand.ndim:

@@ -7,6 +7,7 @@ from edgewright.backends.htp.arithmetic import htp_sums
 from edgewright.backends.htp.fusions import with_fusions
 from edgewright.backends.htp.halves import HALVES, with_halves
 from edgewright.backends.htp.signs import with_unsigned
+from edgewright.backends.htp.wide_factors import with_wide_factors
 from edgewright.ir.graph import Graph
 from edgewright.passes.htp.unroll_recurrent import with_steps
 
@@ -25,7 +26,8 @@ class HtpSimBackend:
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session for a graph; floats are computed in half precision, the NPU has no others."""
         outputs = (*graph.outputs, *options.extra_outputs)
-        halved = with_halves(with_unsigned(with_steps(graph, outputs), outputs), outputs)
+        plain = with_unsigned(with_wide_factors(with_steps(graph, outputs)), outputs)
+        halved = with_halves(plain, outputs)
         fused = with_fusions(halved) if self.arithmetic else halved
         return CpuSession(fused, options, Rounding(self.arithmetic, HALVES))
 

@@ -6,7 +6,9 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm
+from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
+from edgewright.backends.htp.gated_sums import cut_gated, gate_sums, is_gated, pass_gated
 from edgewright.backends.htp.mean_sums import average_axes, average_places
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
@@ -25,7 +27,7 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, given
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import Prelu
+from edgewright.ops.activation import HardSwish, Prelu
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.elementwise import (
@@ -38,6 +40,7 @@ from edgewright.ops.elementwise import (
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.pool import PoolAvg2d
+from edgewright.ops.quant import Convert
 from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.reference import fills_gaps
@@ -57,7 +60,7 @@ def htp_sums(graph: Graph, node: Node) -> SumForm | None:
     """The form of a node of 8 bits; None where it is not known, or ordinary rounding does the same."""
     is_moved = node.op.keeps_encoding and not fills_gaps(node.op)
     rule = RULES.get(type(node.op), move_values if is_moved else None)
-    if rule is None or not _is_plain(graph, node):
+    if rule is None or not (rule is convert_values or _is_plain(graph, node)):
         return None
     return rule(graph, node)
 
@@ -65,11 +68,13 @@ def htp_sums(graph: Graph, node: Node) -> SumForm | None:
 def has_coarse_sums(graph: Graph, node: Node) -> bool:
     """Whether a node is a sum of products that HTP cuts before it rounds it."""
     is_product = RULES.get(type(node.op)) in (_convolution, _fully_connected)
-    return is_product and not _is_fine(node.op) and htp_sums(graph, node) is not None
+    return is_product and not _is_fine(graph, node) and htp_sums(graph, node) is not None
 
 
-def _is_fine(op: Op) -> bool:
-    return isinstance(op, DepthWiseConv2d) and max(op.stride) > 1
+def _is_fine(graph: Graph, node: Node) -> bool:
+    """Whether sums are multiplied whole: those of strides, where a kernel has more than one place."""
+    op, places = node.op, graph.types[node.inputs[1]].shape[:2]
+    return isinstance(op, DepthWiseConv2d) and max(op.stride) > 1 and places != (1, 1)
 
 
 def _is_plain(graph: Graph, node: Node) -> bool:
@@ -81,7 +86,7 @@ def _is_plain(graph: Graph, node: Node) -> bool:
 def _convolution(graph: Graph, node: Node) -> SumForm | None:
     if isinstance(node.op, Conv2d) and _is_long(node.op, graph.types[node.inputs[1]]):
         return None
-    return _product(graph, node, -1, is_fine=_is_fine(node.op))
+    return _product(graph, node, -1, is_fine=_is_fine(graph, node))
 
 
 def _is_long(op: Conv2d, weights: TensorType) -> bool:
@@ -115,8 +120,12 @@ def _product(graph: Graph, node: Node, axis: int, *, is_fine: bool) -> SumForm |
     factor = multiplier(x.scales[0], scales, y.scales[0], FINE_BITS if is_fine else COARSE_BITS)
     if factor is None:
         return None
-    unit = np.ones_like(factor.cut) if is_fine else factor.cut
-    steps = _round_whole(factor, y.offsets[0]) if is_fine else cut_sums(factor.value / factor.cut)
+    is_bent = not is_fine and is_gated(graph, node)
+    unit = cut_gated(factor, y.offsets[0]) if is_bent else np.ones_like(factor.cut) if is_fine else factor.cut
+    if is_bent:
+        steps = gate_sums(factor, unit, scales * x.scales[0])
+    else:
+        steps = _round_whole(factor, y.offsets[0]) if is_fine else cut_sums(factor.value / factor.cut)
     if _is_matrix(graph, node):
         added = _added(graph, node, bias) if bias.size else np.zeros(unit.shape)
         matrix = stored.reshape(-1, stored.shape[-1]).astype(np.int8)
@@ -240,6 +249,7 @@ def _sum(graph: Graph, node: Node) -> SumForm | None:
 
 Rule = Callable[[Graph, Node], SumForm | None]
 RULES: dict[type[Op], Rule] = {
+    Convert: convert_values,
     Conv2d: _convolution,
     DepthWiseConv2d: _convolution,
     TransposeConv2d: _convolution,
@@ -252,6 +262,7 @@ RULES: dict[type[Op], Rule] = {
     ElementWiseSubtract: _sum,
     ElementWiseMultiply: multiply_values,
     ElementWiseNeg: negate_values,
+    HardSwish: pass_gated,
     PoolAvg2d: average_places,
     Prelu: bend_values,
     ReduceMean: average_axes,

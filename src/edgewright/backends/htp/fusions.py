@@ -35,7 +35,7 @@ def _way(graph: Graph, node: Node) -> list[Node]:
         if not isinstance(maker.op, Reshape):
             is_same = graph.types[value].encoding == graph.types[node.outputs[0]].encoding
             is_read = has_coarse_sums(graph, maker) or _is_wide_clamp(graph, maker, node)
-            return way if is_read and not is_same else []
+            return way if is_read and (not is_same or node.op.is_gated_on_htp) else []
         value = maker.inputs[0]
     return []
 
@@ -50,7 +50,8 @@ def _fuse(graph: Graph, node: Node) -> None:
     way = _way(graph, node)
     names = {value: graph.fresh_name(value) for maker in way for value in maker.outputs}
     kind = graph.types[way[0].outputs[0]]
-    seen = graph.types[node.outputs[0]] if node.op.is_clamp else _refine(kind)
+    is_done = node.op.is_clamp or node.op.is_gated_on_htp
+    seen = graph.types[node.outputs[0]] if is_done else _refine(kind)
     for maker in way:
         inputs = [names.get(value, value) for value in maker.inputs]
         outputs = [names[value] for value in maker.outputs]

@@ -17,7 +17,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.lower.lower import lower
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
-from edgewright.passes.pipeline import run_passes
+from edgewright.passes.pipeline import HTP, run_passes
 
 CALLS, PROGRAM, TENSORS = "saver_output.jsonl", "saver_output.c", "params.bin"
 VERSION = 1
@@ -32,7 +32,8 @@ class SaverSession:
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
         self._graph = graph.copy()
         self._graph.outputs = self._outputs
-        run_passes(self._graph, ("promote_scalars",))
+        # In the form that HTP needs, as the libraries' own clients bring it: the program is to run there.
+        run_passes(self._graph, HTP)
         self._record = lower(self._graph)
         self._names = {self._record.source_names.get(name, name): name for name in self._record.tensors}
         self._types = dict(graph.types)
@@ -47,7 +48,10 @@ class SaverSession:
         if missing:
             raise UsageError(f"inputs {missing} are missing", do=f"give all of {self._graph.inputs}")
         data: list[Array] = []
-        given = {self._names[name]: self._kept(inputs[name], data) for name in self._graph.inputs}
+        kinds = {name: self._graph.types[name].dtype.numpy for name in self._graph.inputs}
+        # Integers of 64 bits are narrow in the graph.
+        stored = {name: np.asarray(inputs[name]).astype(kind, copy=False) for name, kind in kinds.items()}
+        given = {self._names[name]: self._kept(array, data) for name, array in stored.items()}
         self._append([{"call": "graphExecute", "graph": self._record.name, "inputs": given}], data)
         self._append_to_program([given[tensor.name] for tensor in self._record.of_kind(TensorKind.APP_WRITE)])
         types = {name: self._types[name] for name in self._outputs}

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from edgewright.core.errors import BadInput, UsageError, Where, shown
-from edgewright.core.files import read_limited, resolve_inside
+from edgewright.core.files import is_there, read_limited, resolve_inside
 from edgewright.data.csv_samples import split_rows
 from edgewright.data.images import is_image
 from edgewright.evaluate.plugins.sample import Dataset, Row
@@ -61,7 +61,7 @@ def read_rows(folder: Path, name: str) -> list[Row]:
         for line in lines
         if line.strip() and not line.startswith(("#", "%"))
     ]
-    missing = [file for row in rows for file in row if not file.is_file()]
+    missing = [file for row in rows for file in row if not (is_there(file) and file.is_file())]
     if missing:
         raise BadInput(
             f"{len(missing)} files of the list are missing, the first is '{shown(missing[0])}'",

@@ -10,6 +10,8 @@ from edgewright.ir.graph import Graph
 
 # Tensor -> the tensors that are computed from it, or that it is computed from.
 Links = Mapping[str, Collection[str]]
+# Of a kind; how many more there are is said.
+MOST_NOTES = 20
 
 
 def check_connections(model: SourceModel, graph: Graph) -> list[str]:
@@ -21,7 +23,9 @@ def check_connections(model: SourceModel, graph: Graph) -> list[str]:
     problems = [_refuse_input(model, name) for name in loose if name in model.named]
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
-    notes = [f"input '{shown(name)}' feeds nothing: no output depends on it" for name in loose]
+    notes = [f"input '{shown(name)}' feeds nothing: no output depends on it" for name in loose[:MOST_NOTES]]
+    if len(loose) > MOST_NOTES:
+        notes.append(f"{len(loose) - MOST_NOTES} more inputs feed nothing")
     return [*notes, *_describe_ends(graph, loose), *_describe_share(model, nodes, needed)]
 
 

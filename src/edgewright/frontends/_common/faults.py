@@ -23,7 +23,9 @@ def guard_reading(file: str) -> Iterator[None]:
         ) from None
     except MemoryError:
         raise LimitExceeded(
-            "the model needs more memory than there is", where, do="free memory, or convert a smaller model"
+            "the model needs more memory than there is, or far more than its size accounts for",
+            where,
+            do="check the shapes of its tensors; free memory, or convert a smaller model",
         ) from None
     except UnicodeDecodeError:
         raise BadInput("a name is not UTF-8", where, do="export the model again") from None

@@ -6,11 +6,13 @@ from typing import Any
 
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import Problems, UnsupportedOp, Where, shown
+from edgewright.core.memory_limit import limit_memory
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.expose_states import expose_states
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames, State
 from edgewright.frontends._common.input_spec import check_array
 from edgewright.ir.graph import Graph
+from edgewright.ir.limits import check_counts
 from edgewright.ir.sources import flow_of
 from edgewright.ir.types import TensorType, type_of
 
@@ -110,7 +112,9 @@ class SourceModel(ABC):
             name: BoundInput(type_of(values[name]), values[name]) if name in values else BoundInput(t)
             for name, t in self.inputs.items()
         }
-        return self._finish_import(self._import(bindings))
+        with limit_memory(self.name):
+            check_counts(len(self.nodes()), len(self.inputs), len(self.outputs), Where(file=self.name))
+            return self._finish_import(self._import(bindings))
 
     def _finish_import(self, imported: Imported) -> Imported:
         if imported.is_complete and self.exposes_states:

@@ -8,7 +8,7 @@ from typing import Any
 import onnx
 
 from edgewright.config.spelling import spell_option
-from edgewright.core.errors import BadInput, Where
+from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.faults import guard_reading
 from edgewright.frontends._common.imported import BoundInput, Imported, NodeNames
@@ -109,7 +109,15 @@ class OnnxSource(SourceModel):
 def _choose_input_types(file: OnnxFile, spec: InputSpec) -> dict[str, TensorType]:
     stored = {tensor.name for tensor in file.graph.initializer}
     stored |= {sparse.values.name for sparse in file.graph.sparse_initializer}
-    declared = {item.name: item for item in file.graph.input if item.name not in stored}
+    listed = [item for item in file.graph.input if item.name not in stored]
+    declared = {item.name: item for item in listed}
+    if len(declared) < len(listed):
+        twice = next(item.name for item in reversed(listed) if declared[item.name] is not item)
+        raise BadInput(
+            f"input '{shown(twice)}' is there twice, expected unique names",
+            Where(file=file.name),
+            do="export the model again",
+        )
     for field, names in (("input_shapes", spec.input_shapes), ("input_dtypes", spec.input_dtypes)):
         check_names(file.name, field, names, list(declared), "input")
     types = {

@@ -93,6 +93,8 @@ def _check_count(node: SourceNode, kind: str, found: int, limits: tuple[int, int
 
 
 def _check_attributes(node: SourceNode, signature: _Signature) -> None:
+    if len(node.attributes) < len(node.proto.attribute) or "" in node.attributes:
+        raise BadInput("an attribute is there twice or has no name", node.where, do="export the model again")
     for name, attribute in node.attributes.items():
         expected = signature.attributes.get(name, attribute.type)
         # The oldest models do not say the type of an attribute at all.

@@ -9,7 +9,7 @@ from edgewright.core.errors import BadInput, Where
 
 # torch's own limit on the number of dimensions of most kernels.
 MOST_DIMS = 64
-# Nothing of a model is larger: products of sizes stay far below what torch counts in.
+# No number of a tensor is larger, and neither is the product of its sizes: torch counts in 63 bits.
 LARGEST_SIZE = 1 << 40
 
 
@@ -30,6 +30,7 @@ class Layout:
             are_whole
             and all(0 <= n <= LARGEST_SIZE for n in numbers)
             and len(self.sizes) == len(self.strides) <= MOST_DIMS
+            and prod(n or 1 for n in self.sizes) <= LARGEST_SIZE
         )
 
     @property
@@ -49,7 +50,8 @@ def make_tensor(torch: Any, data: memoryview, dtype_name: str, layout: Layout, w
     if not layout.is_plain:
         raise BadInput(
             f"a tensor has the sizes {_show(layout.sizes)}, the strides {_show(layout.strides)} and the "
-            f"offset {layout.offset!r:.40}, expected as many strides as sizes and no number below 0",
+            f"offset {layout.offset!r:.40}, expected as many strides as sizes, no number below 0 and "
+            f"at most {LARGEST_SIZE} elements",
             where,
             do="save the model again",
         )

@@ -4,6 +4,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
+from edgewright.core.crc32c import compute_crc32c, read_masked_crc32c
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.frontends._common.mapping import map_file
@@ -65,7 +66,9 @@ class Checkpoint:
                 where,
                 do="copy the checkpoint again: a file is cut off",
             )
-        return read_stored_array(file[start : start + size], find_dtype(entry.whole(1), where), dims, where)
+        stored = file[start : start + size]
+        _check_sum(entry.raw(6, 4), stored, f"tensor '{shown(name)}'", where)
+        return read_stored_array(stored, find_dtype(entry.whole(1), where), dims, where)
 
     def _file(self, shard: int) -> memoryview:
         if shard not in self._files:
@@ -101,6 +104,9 @@ def _read_block(data: memoryview, place: tuple[int, int], where: Where) -> Itera
         raise UnsupportedFeature(
             "the checkpoint's index is compressed", where, do="save it with TensorFlow 1.2 or later"
         )
+    _check_sum(
+        data[start + size + 1 : start + size + TRAILER], data[start : start + size + 1], "the index", where
+    )
     content = data[start : start + size]
     restarts = struct.unpack("<I", content[-4:])[0]
     end = size - 4 - 4 * restarts
@@ -115,6 +121,16 @@ def _read_block(data: memoryview, place: tuple[int, int], where: Where) -> Itera
         position += own
         yield key, content[position : position + length]
         position += length
+
+
+def _check_sum(stored: bytes | memoryview, content: memoryview, what: str, where: Where) -> None:
+    """Bytes must be those that were written; what has no checksum is not looked at."""
+    if len(stored) == 4 and read_masked_crc32c(int.from_bytes(stored, "little")) != compute_crc32c(content):
+        raise BadInput(
+            f"the checksum of {what} is wrong: bytes of the checkpoint were changed",
+            where,
+            do="copy the checkpoint again",
+        )
 
 
 def _handle(data: memoryview, position: int, where: Where) -> tuple[tuple[int, int], int]:

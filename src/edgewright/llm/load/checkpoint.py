@@ -5,8 +5,6 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from edgewright.core.errors import BadInput, Where, shown
 from edgewright.core.files import read_limited, resolve_inside
 from edgewright.core.numbers import Array
@@ -14,7 +12,7 @@ from edgewright.llm.load.config import read_model_spec
 from edgewright.llm.load.gguf_file import read_gguf
 from edgewright.llm.load.gguf_model import GgufTensorView, describe_gguf, list_gguf_tensors
 from edgewright.llm.load.gguf_restore import write_restored_files
-from edgewright.llm.load.safetensors_file import StoredTensor, list_stored_tensors
+from edgewright.llm.load.safetensors_file import StoredTensor, list_stored_tensors, widen
 from edgewright.llm.load.spec import ModelSpec
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -66,7 +64,7 @@ class Checkpoint:
 
     def read(self, name: str) -> Array:
         """A tensor in single precision."""
-        return np.asarray(self.find(name).read()).astype(np.float32)
+        return widen(self.find(name).read())
 
 
 def list_expected_shapes(spec: ModelSpec) -> dict[str, tuple[int, ...]]:

@@ -83,7 +83,7 @@ def name_matrix(layer: int, matrix: str) -> str:
 def _describe(name: str, codes: Codes, rows: slice) -> dict[str, Any]:
     """A graph holds matrices as [inputs, outputs]: channels are the last axis, blocks run along the first."""
     entry: dict[str, Any] = {"name": name, "output_dtype": f"int{codes.grid.bits}"}
-    if codes.nested is None:
+    if codes.nested is None or codes.scales.shape[1] == 1:
         return entry | {"y_scale": codes.scales[rows, 0].astype(float).tolist(), "axis": 1}
     return entry | {
         "per_channel_float_scale": codes.nested.units[rows].reshape(1, -1).astype(float).tolist(),

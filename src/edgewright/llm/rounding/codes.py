@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from edgewright.core.errors import UnsupportedFeature
 from edgewright.core.numbers import Array
-from edgewright.llm.arrays import cast, fetch, find_library
+from edgewright.llm.arrays import cast, fetch, find_library, load_kernels
 
 # Bits of a scale.
 HALF = 16
@@ -77,6 +80,8 @@ class Grid:
 
 # Low-power blockwise quantization: QNN multiplies a channel's scale by 4 bits for each block of 64 weights.
 LPBQ = Grid(4, 64, nesting=Nesting(1, 16, is_half=False))
+# 8 bits with a scale for each row, which is positive: QNN has no others.
+ROWS_8 = Grid(8, 0, nesting=Nesting(1, 1))
 # The super-blocks of llama.cpp. A multiple of 0 is never needed: where all codes are 0, any scale does.
 Q4_K = Grid(4, 32, is_symmetric=False, nesting=Nesting(1, 63, 256))
 Q6_K = Grid(6, 16, nesting=Nesting(-128, 127, 256))
@@ -110,10 +115,21 @@ class Codes:
     def decode(self) -> Array:
         """The values, in single precision."""
         rows, columns = self.codes.shape
+        kernels = load_kernels() if isinstance(self.codes, np.ndarray) else None
+        if kernels is not None:
+            return self._decode_compiled(kernels)
         parts = cast(self.codes, "float32").reshape(rows, self.scales.shape[1], -1)
         if self.zeros is not None:
             parts = parts - cast(self.zeros, "float32")[..., None]
         return (parts * self.scales[..., None]).reshape(rows, columns)
+
+    def _decode_compiled(self, kernels: Any) -> Array:
+        values, scales = np.empty(self.codes.shape, np.float32), np.ascontiguousarray(self.scales, np.float32)
+        zeros = np.zeros((0, 0), np.float32) if self.zeros is None else self.zeros.astype(np.float32)
+        # Codes of both kinds as bytes: the first half of them is negative where they are signed.
+        codes, is_signed = np.ascontiguousarray(self.codes), self.codes.dtype == np.int8
+        kernels.decode_blocks(codes.view(np.uint8), is_signed, scales, zeros, values)
+        return values
 
     def fetch(self) -> "Codes":
         """With arrays of numpy."""

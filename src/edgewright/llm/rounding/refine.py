@@ -1,8 +1,10 @@
 """Codes and scales made better in turns: each is chosen anew for what the others are."""
 
+import numpy as np
+
 from edgewright.core.numbers import Array
-from edgewright.llm.arrays import cast, find_library, invert, run_recorded
-from edgewright.llm.rounding.codes import Codes, Nested, choose_rows, pack_codes, round_to_half
+from edgewright.llm.arrays import cast, find_library, invert, load_kernels, run_recorded, turn
+from edgewright.llm.rounding.codes import Codes, Grid, Nested, choose_rows, pack_codes, round_to_half
 
 TURNS = 3
 # Against blocks of codes that are all 0.
@@ -90,9 +92,9 @@ def _find_factors(parts: Array, targets: Array, moments: Array) -> Array:
     columns = []
     for block in range(blocks):
         products = (parts[:, block] @ moments[block * size : (block + 1) * size]).reshape(parts.shape)
-        columns.append((products * parts).sum(axis=-1))
+        columns.append(_sum_products(products, parts))
     system = cast(library.stack(columns, axis=1), "float64")
-    right = cast((targets.reshape(parts.shape) * parts).sum(axis=-1), "float64")
+    right = cast(_sum_products(targets.reshape(parts.shape), parts), "float64")
     diagonal = library.diagonal(system, 0, 1, 2)
     ridge = RIDGE * diagonal.mean(axis=-1) + 1e-20
     every = list(range(blocks))
@@ -100,25 +102,49 @@ def _find_factors(parts: Array, targets: Array, moments: Array) -> Array:
     return cast(library.linalg.solve(system, right[..., None])[..., 0], "float32")
 
 
+def _sum_products(first: Array, second: Array) -> Array:
+    """Over the values of each block [rows, blocks, values]."""
+    kernels = load_kernels() if isinstance(first, np.ndarray) else None
+    if kernels is None:
+        total: Array = (first * second).sum(axis=-1)
+        return total
+    rows, blocks, _ = first.shape
+    left, right = (np.ascontiguousarray(part, np.float32).reshape(rows, -1) for part in (first, second))
+    sums = np.empty((rows, blocks), np.float32)
+    kernels.sum_block_products(left, right, sums)
+    return sums
+
+
 def _choose_codes_anew(weights: Array, codes: Codes, moments: Array) -> tuple[Codes, Array]:
     """Column by column: the best code of each while all others stay; and the error's slopes after it."""
     library, grid = find_library(weights), codes.grid
-    # Columns lie side by side in memory: each is taken by itself.
-    values = codes.decode().T + 0.0
-    slopes = ((weights - values.T) @ moments).T + 0.0
-    scales = codes.scales.T
-    zeros = 0.0 * scales if codes.zeros is None else cast(codes.zeros, "float32").T
+    # Each column is taken by itself.
+    decoded = codes.decode()
+    values, slopes = turn(decoded), turn((weights - decoded) @ moments)
+    scales = turn(codes.scales)
+    zeros = 0.0 * scales if codes.zeros is None else turn(cast(codes.zeros, "float32"))
     size, parts = len(values) // len(scales), []
     for start in range(0, len(values), STRIDE):
         stop = min(start + STRIDE, len(values))
         blocks, here = [column // size for column in range(start, stop)], slice(start, stop)
         arrays = (values[here], slopes[here], moments[here, here], scales[blocks], zeros[blocks])
-        chosen, changes, slopes[here] = run_recorded(choose_columns, arrays, (grid.lowest, grid.highest))
+        chosen, changes, slopes[here] = _choose_columns(arrays, grid)
         parts.append(chosen)
         for rest in (slice(0, start), slice(stop, None)):
             slopes[rest] -= moments[rest, here] @ changes
-    chosen = library.concatenate(parts, axis=0).T
+    chosen = turn(library.concatenate(parts, axis=0))
     return pack_codes(chosen, codes.scales, codes.zeros, grid, codes.nested), slopes.T
+
+
+def _choose_columns(arrays: tuple[Array, ...], grid: Grid) -> tuple[Array, ...]:
+    kernels = load_kernels() if isinstance(arrays[0], np.ndarray) else None
+    if kernels is None:
+        return run_recorded(choose_columns, arrays, (grid.lowest, grid.highest))
+    values, slopes, *others = (np.ascontiguousarray(array, np.float32) for array in arrays)
+    codes, changes, slopes = np.empty_like(values), np.empty_like(values), slopes + 0
+    limits = np.array([grid.lowest, grid.highest], np.float32)
+    kernels.choose_columns(values, slopes, *others, limits, codes, changes)
+    return codes, changes, slopes
 
 
 def choose_columns(  # noqa: PLR0913, PLR0917 - recorded by position

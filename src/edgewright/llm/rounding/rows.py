@@ -1,13 +1,12 @@
 """Rows of a matrix know nothing of each other: they are quantized some at a time, by all cores."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from edgewright.core.machine_use import count_cores, read_thread_limit
 from edgewright.core.numbers import Array
 from edgewright.llm.rounding.codes import Codes, join_codes
+from edgewright.llm.threads import map_in_threads
 
 # Weights that one thread works on at a time: what it needs stays in the cache.
 PIECE = 1 << 19
@@ -17,11 +16,8 @@ TENSOR_PIECE = 1 << 26
 
 def quantize_by_rows(weights: Array, quantize: Callable[[Array], Codes], piece: int = PIECE) -> Codes:
     """The codes of all rows; pieces do not depend on the number of cores, so neither do the codes."""
-    if not isinstance(weights, np.ndarray):
-        return join_codes([quantize(part) for part in _cut(weights, TENSOR_PIECE)])
-    # numpy leaves the other threads alone while it computes.
-    with ThreadPoolExecutor(read_thread_limit() or count_cores()) as pool:
-        return join_codes(list(pool.map(quantize, _cut(weights, piece))))
+    size = piece if isinstance(weights, np.ndarray) else TENSOR_PIECE
+    return join_codes(map_in_threads(quantize, _cut(weights, size)))
 
 
 def _cut(weights: Array, piece: int) -> list[Array]:

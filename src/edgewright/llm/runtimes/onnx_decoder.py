@@ -1,15 +1,20 @@
 """A folder of ONNX Runtime GenAI, run by ONNX Runtime itself."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
 
-from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
+from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature, Where, shown
+from edgewright.core.files import read_limited
 from edgewright.core.numbers import Array
 
 PAST, PRESENT = "past_key_values.", "present."
+SETTINGS, LARGEST_SETTINGS = "genai_config.json", 1 << 20
+# Of heads, and of values of a head.
+LARGEST_SIZE = 1 << 16
 DTYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
 
@@ -28,12 +33,16 @@ class OnnxDecoder:
         self._inputs = {item.name: item for item in self._session.get_inputs()}
         self._states = [name for name in self._inputs if name.startswith(PAST)]
         _check_inputs(path, self._inputs)
+        self._sizes = {name: _find_sizes(path, self._inputs[name]) for name in self._states}
         self.reset()
 
     def reset(self) -> None:
         """Forgets all tokens."""
         self._count = 0
-        self._past = {name: _make_empty(self._inputs[name]) for name in self._states}
+        self._past = {
+            name: np.zeros((1, heads, 0, values), DTYPES[self._inputs[name].type])
+            for name, (heads, values) in self._sizes.items()
+        }
 
     def feed(self, tokens: Array) -> Array:
         """The logits after each of these tokens."""
@@ -51,10 +60,30 @@ class OnnxDecoder:
         return np.asarray(logits[0], np.float32)
 
 
-def _make_empty(state: Any) -> Array:
-    """The keys or values of no token."""
-    heads, values = state.shape[1], state.shape[3]
-    return np.zeros((1, heads, 0, values), DTYPES[state.type])
+def _find_sizes(path: Path, state: Any) -> tuple[int, int]:
+    """How many heads keys or values have, and how many values each; what a model leaves open is beside it."""
+    sizes: list[int] = []
+    for place, word in ((1, "num_key_value_heads"), (3, "head_size")):
+        size = state.shape[place]
+        if not isinstance(size, int):
+            size = _read_settings(path).get(word)
+        if type(size) is not int or not 0 < size < LARGEST_SIZE:
+            raise BadInput(
+                f"neither the shape {shown(state.shape)} nor '{word}' of {SETTINGS} is a size",
+                Where(file=str(path / "model.onnx"), tensor=state.name),
+                do="build the model again with the tools of ONNX Runtime GenAI",
+            )
+        sizes.append(size)
+    return sizes[0], sizes[1]
+
+
+def _read_settings(path: Path) -> dict[str, Any]:
+    """What ONNX Runtime GenAI is told of the decoder; nothing where that cannot be read."""
+    try:
+        settings = json.loads(read_limited(path / SETTINGS, LARGEST_SETTINGS))["model"]["decoder"]
+    except (EdgewrightError, OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
 
 
 def _check_inputs(path: Path, inputs: dict[str, Any]) -> None:

@@ -23,6 +23,8 @@ from edgewright.llm.writers.openvino_tokenizer import spell_settings, write_toke
 MODEL, DATA = "openvino_model.xml", "openvino_model.bin"
 # Values of an activation that share a scale when they are rounded; 0: they are not.
 ACTIVATION_GROUPS = {INT8_ACTIVATIONS: "32", FLOAT_ACTIVATIONS: "0"}
+# Where a model says what its weights are in.
+PRECISION_PLACE = ("edgewright", "precision")
 # Of a file that is copied at a time.
 CHUNK = 1 << 24
 
@@ -54,6 +56,7 @@ def _make_model(checkpoint: Checkpoint, recipe: Recipe, texts: Sequence[Array]) 
         is_half = is_matrix and recipe.find_precision(tensor.name) == "fp16"
         weights[tensor.name] = factory.make(tensor, "float16" if is_half else "float32")
     model = OpenvinoDecoder(checkpoint.spec, weights).build()
+    model.set_rt_info(recipe.width, list(PRECISION_PLACE))
     if recipe.activations:
         group = ACTIVATION_GROUPS[recipe.activations]
         model.set_rt_info(group, ["runtime_options", "DYNAMIC_QUANTIZATION_GROUP_SIZE"])
@@ -79,18 +82,21 @@ class _Constants:
     def _decode(self, pieces: Sequence[Codes]) -> Any:
         """Codes, less their zero points, times their scales, block by block."""
         ops, grid = self._ops, pieces[0].grid
-        scales = np.concatenate([piece.scales for piece in pieces]).astype(np.float16)
+        nesting = grid.nesting
+        # Multiples of units in single precision are no numbers of half precision.
+        dtype = "float16" if nesting is None or nesting.is_half else "float32"
+        scales = np.concatenate([piece.scales for piece in pieces]).astype(dtype)
         rows, blocks = scales.shape
         columns = pieces[0].codes.shape[1]
         shape = [rows, blocks, columns // blocks]
         packed = np.concatenate([pack_openvino_codes(piece) for piece in pieces])
-        values = ops.convert(self._store(packed, shape, grid), "f16")
+        values = ops.convert(self._store(packed, shape, grid), "f16" if dtype == "float16" else "f32")
         if pieces[0].zeros is not None:
             zeros = np.concatenate([piece.zeros for piece in pieces if piece.zeros is not None])
             values = ops.subtract(values, ops.constant(zeros.astype(np.float16)[..., None]))
         values = ops.multiply(values, ops.constant(scales[..., None]))
         whole = ops.reshape(values, ops.constant(np.array([rows, columns], np.int64)), False)
-        return self._widen(whole)
+        return self._widen(whole) if dtype == "float16" else whole
 
     def _store(self, packed: Array, shape: Sequence[int], grid: Grid) -> Any:
         kind = f"{'i' if grid.is_symmetric else 'u'}{grid.bits}"

@@ -183,7 +183,7 @@ def _describe_next_step(record: BuildRecord) -> str:
         return f"To do: {hindrance}."
     remedies, verdict = bool(list_remedies(record)), record.verdict
     if verdict.word == NOT_PROVEN and verdict.needed is not None:
-        return f"To do: give {verdict.needed - verdict.loss.samples} more samples, or take it unproven."
+        return f"To do: {_ask_for_samples(record, verdict.needed)}, or take it unproven."
     if verdict.reasons and verdict.word != MISSED:
         return "To do: find out what the reasons above come from before it goes to a device."
     if verdict.word == MISSED:
@@ -191,6 +191,15 @@ def _describe_next_step(record: BuildRecord) -> str:
     if remedies:
         return "To do: nothing before it runs on a device; the findings below would make it more accurate."
     return "To do: nothing, it is ready to run on a device."
+
+
+def _ask_for_samples(record: BuildRecord, needed: int) -> str:
+    """More of them, or the time to run those that are there."""
+    run, given = record.verdict.loss.samples, len(record.samples.judged)
+    if run >= given:
+        return f"give {needed - run} more samples that judge (--eval-data; of --data fewer than half do)"
+    time = f"give it more time with --time-limit, which was enough for {run} of {given} samples"
+    return time if needed <= given else f"{time}, and {needed - given} more samples"
 
 
 def _describe_way_out(record: BuildRecord) -> str:

@@ -10,7 +10,7 @@ from edgewright.artifacts.net_json.fields import without_duplicates
 from edgewright.backends.qnn.options import GraphOptions, HtpOptions, Priority, ProfilingLevel
 from edgewright.config.backend_config import BackendConfig, GraphSettings, read_settings
 from edgewright.core.errors import BadInput, LimitExceeded, UsageError, Where, shown
-from edgewright.core.files import read_limited
+from edgewright.core.files import is_there, read_limited
 from edgewright.targets.soc import Soc, find_htp_soc, find_soc, find_soc_by_number
 
 DEFAULT_TARGET = "SM8650"
@@ -32,7 +32,7 @@ def read_backend_config(file: str | None, backend: str) -> BackendConfig:
         return outer
     # Beside the outer file first: that is where people keep it, wherever they start the tool.
     beside = Path(file).parent / outer.extensions_file
-    path = beside if beside.is_file() else Path(outer.extensions_file)
+    path = beside if is_there(beside) else Path(outer.extensions_file)
     inner = read_settings(read_json(path), str(path), backend)
     if inner.extensions_file is not None:
         raise BadInput(

@@ -96,7 +96,7 @@ def run_inference_in(folder: Path, task: EngineTask, guard: Guard = ignore_statu
     """The same in a folder that is there."""
     model, graph = prepare_model(folder, task, guard)
     structure = describe_graph(graph)
-    write_all({folder / STRUCTURE_FILE: [describe_structure(structure)]})
+    _write_structure(folder, structure)
     _write_mapping(folder, structure, task.golden)
     shutil.copyfile(task.net_run.inputs.input_list[0], folder / IMAGE_LIST)
     run = _run(folder, task, model, _choose_tensors(task.choice, structure), guard)
@@ -112,6 +112,15 @@ def run_inference_in(folder: Path, task: EngineTask, guard: Guard = ignore_statu
         model=str(model),
         notes=run.notes,
     )
+
+
+def _write_structure(folder: Path, structure: Structure) -> None:
+    """The structure, and the converter's JSON where there is one, under both names that the guide has."""
+    text = describe_structure(structure)
+    write_all({folder / name: [text] for name in (STRUCTURE_FILE, f"qnn_{STRUCTURE_FILE}")})
+    net = folder / "model_net.json"
+    if net.is_file():
+        shutil.copyfile(net, folder / f"qnn_{net.name}")
 
 
 def prepare_model(folder: Path, task: EngineTask, guard: Guard = ignore_status) -> tuple[Path, Graph]:

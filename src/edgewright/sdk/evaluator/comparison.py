@@ -109,19 +109,19 @@ def make_comparison(
         box_input: a file that names the outputs of a detector.
         draw: makes the pictures of pixelbypixel.
     """
-    check_box_option(name, box_input)
+    comparator = check_comparator(name, tolerance, box_input)
     spell = NameTable(graph.outputs)
     shapes = {spell(output): _read_shape(graph, output) for output in graph.outputs}
     boxes = None
     if box_input is not None:
         boxes = read_box_outputs(box_input)
         check_box_outputs(boxes, shapes, box_input)
-    comparator = find_comparator(name, tolerance)
     return Comparison(comparator, shapes, fetch_top, boxes, draw if name == PIXELS else None)
 
 
-def check_box_option(name: str, box_input: str | None) -> None:
-    """The file of boxes belongs to the comparator `box`, which needs it."""
+def check_comparator(name: str, tolerance: float | None, box_input: str | None) -> Comparator:
+    """The comparator of a name; the file of boxes belongs to `box`, which needs it."""
+    comparator = find_comparator(name, tolerance)
     if name == BOXES and box_input is None:
         raise UsageError(
             "comparator 'box' needs '-box_input', which was not given",
@@ -130,6 +130,7 @@ def check_box_option(name: str, box_input: str | None) -> None:
         )
     if name != BOXES and box_input is not None:
         raise UsageError(f"-box_input is for the comparator 'box', this one is '{name}'", do="leave it out")
+    return comparator
 
 
 def read_results(folder: Path, shapes: Shapes) -> dict[str, Array]:

@@ -9,7 +9,7 @@ from edgewright.core.errors import BadInput, EdgewrightError, Where
 from edgewright.core.words import quote_names
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import NameTable
-from edgewright.sdk.evaluator.comparison import Comparison, Draw, check_box_option, make_comparison
+from edgewright.sdk.evaluator.comparison import Comparison, Draw, check_comparator, make_comparison
 from edgewright.sdk.evaluator.config_schemas import SchemaChoice, list_schemas
 from edgewright.sdk.evaluator.converter_options import EvaluatedModel
 from edgewright.sdk.evaluator.inputs import InputWriter, ListedInputs
@@ -44,7 +44,8 @@ def evaluate_configuration(request: ConfigRequest, open_engine: OpenEngine) -> M
     """Runs all schemas of a configuration; nothing is run before all of it is known to be sound."""
     started = time.monotonic()
     config = _change_config(read_model_config(request.file, request.values), request)
-    check_box_option(config.comparator.type, config.comparator.box_input)
+    wanted = config.comparator
+    check_comparator(wanted.type, wanted.tol, wanted.box_input)
     schemas = list_schemas(config, request.choice)
     chains = open_chains(config, is_memory=request.is_memory)
     model = _describe_model(config, request)

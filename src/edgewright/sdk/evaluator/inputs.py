@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError, Where, shown
-from edgewright.core.files import measure_file, read_limited, write_whole
+from edgewright.core.files import is_there, measure_file, read_limited, write_whole
 from edgewright.core.numbers import Array
 from edgewright.data.input_list import LARGEST_LIST, read_input_list
 from edgewright.data.tensor_files import is_raw
@@ -153,7 +153,7 @@ def _quote_files(text: str, folder: Path) -> str:
     if not plain or plain.startswith(("#", "%")) or ":=" in plain:
         return plain
     words = [part.strip() for part in plain.split(",") if part.strip()]
-    paths = [word if Path(word).exists() else str((folder / word).absolute()) for word in words]
+    paths = [word if is_there(word) else str((folder / word).absolute()) for word in words]
     return " ".join(f'"{word}"' for word in paths)
 
 

@@ -10,7 +10,7 @@ from edgewright.config.params import Params
 from edgewright.core.errors import UsageError, shown
 from edgewright.frontends.framework import Framework
 from edgewright.sdk.debugger.inference_engine import find_engine_backend
-from edgewright.sdk.evaluator.comparison import Draw, check_box_option, make_comparison
+from edgewright.sdk.evaluator.comparison import Draw, check_comparator, make_comparison
 from edgewright.sdk.evaluator.converter_options import EvaluatedModel
 from edgewright.sdk.evaluator.inputs import InputWriter, ListedInputs
 from edgewright.sdk.evaluator.place import OpenEngine
@@ -45,7 +45,7 @@ def evaluate_combinations(
     open_engine: OpenEngine,
 ) -> ModelEvaluation:
     """Runs all combinations on all inputs, which also calibrate; one conversion and one float run in all."""
-    check_box_option(request.comparator, request.box_input)
+    check_comparator(request.comparator, request.tolerance, request.box_input)
     find_backend(find_engine_backend(request.backend))
     _check_shapes(model)
     started = time.monotonic()

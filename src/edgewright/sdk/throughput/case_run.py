@@ -1,6 +1,5 @@
 """Runs a throughput test: all threads at once, iteration after iteration, until the end or a signal."""
 
-import os
 import threading
 import time
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from edgewright.config.throughput_case import ThroughputCase, parse_case
 from edgewright.core.events import announce_progress
+from edgewright.core.files import is_there
 from edgewright.core.machine_use import measure_memory, measure_processor_time
 from edgewright.core.signals import note_signals
 from edgewright.run.context.config import read_json
@@ -82,5 +82,5 @@ def _iterate(runs: Sequence[ThreadRun]) -> None:
 
 def _locate_file(name: str, case_file: Path) -> str:
     beside = case_file.parent / name
-    is_beside = not os.path.exists(name) and beside.exists()  # noqa: PTH110 - a name may be no path at all
+    is_beside = not is_there(name) and is_there(beside)
     return str(beside) if is_beside else name

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import edgewright as ew
+from edgewright.core.crc32c import compute_crc32c
 from edgewright.frontends.tensorflow.checkpoint import MAGIC, Checkpoint
 from tests.declared_sizes import SIX, WIDE, check_refused, each
 from tests.unit.frontends.tensorflow.graph_writer import (
@@ -70,9 +71,15 @@ def test_a_few_numbers_do_not_fill_any_memory(count, tmp_path):
 
 
 def block(*entries):
-    """A block of a table: keys and values, one restart, no compression, no checksum."""
+    """A block of a table: keys and values, one restart, no compression."""
     body = b"".join(varint(0) + varint(len(key)) + varint(len(value)) + key + value for key, value in entries)
     return body + struct.pack("<II", 0, 1)
+
+
+def trailer(content):
+    """A block that is not compressed, with its checksum."""
+    value = compute_crc32c(memoryview(content + b"\0"))
+    return b"\0" + struct.pack("<I", ((value >> 15 | value << 17) + 0xA282EAD8) & 0xFFFFFFFF)
 
 
 def index(entry, shards=1):
@@ -81,7 +88,9 @@ def index(entry, shards=1):
     places = block((b"w", varint(0) + varint(len(data))))
     start = len(data) + 5
     handles = varint(0) + varint(0) + varint(start) + varint(len(places))
-    return data + bytes(5) + places + bytes(5) + handles.ljust(40, b"\0") + struct.pack("<Q", MAGIC)
+    return (
+        data + trailer(data) + places + trailer(places) + handles.ljust(40, b"\0") + struct.pack("<Q", MAGIC)
+    )
 
 
 def saved(folder, dims=(6,), offset=0, size=24, **more):

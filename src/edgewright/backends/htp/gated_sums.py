@@ -1,0 +1,74 @@
+"""HardSwish behind a product of 8 bits, as HTP computes it: sums times a gate, whatever is stored of them.
+
+What the encoding between the two is makes no difference.
+"""
+
+import numpy as np
+
+from edgewright.backends.cpu.sums import Step, SumForm
+from edgewright.backends.htp.requantize import Multiplier, is_byte
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.graph import Graph, Node
+from edgewright.ops.rearrange import Reshape
+
+# Bits of a gate below one, in units of cut sums, and of its slope.
+GATE_BITS, SLOPE_BITS = 15, 11
+# Sums are cut so far that so many of their units reach the largest step, and by one bit at least.
+MOST_UNITS, LEAST_CUT = 1 << 13, 1
+# But a step has at least so many bits of a unit.
+PARTS_BITS = 4
+LAST = 255
+REACH, STEEPNESS = 0.5, 6
+
+
+def is_gated(graph: Graph, node: Node) -> bool:
+    """Whether a product writes what the HardSwish behind it gives; `with_fusions` makes it so."""
+    value, kind = node.outputs[0], graph.types[node.outputs[0]]
+    while graph.is_used_once(value):
+        (reader,) = graph.consumers(value)
+        value = reader.outputs[0]
+        if not isinstance(reader.op, Reshape):
+            is_same = graph.types[value].encoding == kind.encoding
+            return reader.op.is_gated_on_htp and is_byte(kind) and is_same
+    return False
+
+
+def pass_gated(graph: Graph, node: Node) -> SumForm | None:
+    """A HardSwish whose work the product before it has done."""
+    maker = graph.producer(node.inputs[0])
+    while maker is not None and maker.op.keeps_encoding:
+        maker = graph.producer(maker.inputs[0])
+    encoding = graph.types[node.inputs[0]].encoding
+    if maker is None or encoding is None or not maker.op.is_product or not is_gated(graph, maker):
+        return None
+    return SumForm({node.inputs[0]: encoding}, table=np.arange(1 << 8, dtype=np.uint8))
+
+
+def cut_gated(factor: Multiplier, offset: int) -> Array:
+    """The units of cut sums, as powers of two of the sums' own; ``offset`` is that of the output."""
+    largest = max(LAST + offset, 1)
+    finest = np.maximum(LEAST_CUT, np.ceil(np.log2(largest / MOST_UNITS / factor.exact)))
+    return np.asarray(np.exp2(-np.minimum(-factor.exponent - PARTS_BITS, finest)))
+
+
+def gate_sums(factor: Multiplier, units: Array, sums: Array) -> tuple[Step, ...]:
+    """Cut sums, in their middles, times their gate; ``sums`` are the real numbers that sums stand for."""
+    whole = factor.exact / units * 2.0**GATE_BITS
+    slope = np.floor(whole * (sums / units) / STEEPNESS * 2.0**SLOPE_BITS + 0.5)
+    gate = (
+        Step("Mul", slope / 2.0**SLOPE_BITS),
+        Step("Floor"),
+        Step("Add", np.floor(whole * REACH + 0.5)),
+        Step("Max", np.asarray(0.0)),
+        Step("Min", np.floor(whole + 0.5)),
+    )
+    return (
+        Step("Floor"),
+        Step("Cast", to=DType.FLOAT_64),
+        Step("Add", np.asarray(0.5)),
+        Step("Mul", branch=gate),
+        Step("Mul", np.asarray(2.0**-GATE_BITS)),
+        Step("Add", np.asarray(0.5)),
+        Step("Floor"),
+        Step("Cast", to=DType.FLOAT_32),
+    )

@@ -1,0 +1,39 @@
+"""Weights of 16 bits as HTP has them: two signed bytes, which hold numbers up to 0x7F7F."""
+
+import numpy as np
+
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.graph import Graph, Node
+from edgewright.quantize.rules import find_second_operand_grid
+
+LARGEST, WHOLE = 0x7F7F, 0x7FFF
+WIDE = frozenset({DType.SFIXED_POINT_16, DType.UFIXED_POINT_16})
+
+
+def with_wide_factors(graph: Graph) -> Graph:
+    """A copy whose constant factors of 16 bits are those that HTP computes with."""
+    names = {name for node in graph.nodes for name in _list_factors(graph, node)}
+    if not names:
+        return graph
+    limited = graph.copy()
+    for name in names:
+        limited.constants[name] = _cut_factors(limited, name)
+    return limited
+
+
+def _list_factors(graph: Graph, node: Node) -> list[str]:
+    is_factor = node.op.is_product or find_second_operand_grid(node.op, 16) is not None
+    names = [name for name in node.inputs[1:2] if name in graph.constants] if is_factor else []
+    return [name for name in names if graph.types[name].dtype in WIDE]
+
+
+def _cut_factors(graph: Graph, name: str) -> Array:
+    """Signed ones are cut; others become symmetric first, so that the largest is always cut."""
+    kind, stored = graph.types[name], graph.constants[name]
+    if kind.dtype == DType.SFIXED_POINT_16:
+        return np.minimum(stored, LARGEST).astype(stored.dtype)
+    assert kind.encoding is not None
+    real = kind.encoding.decode(stored).astype(np.float64)
+    step = max(float(np.abs(real).max(initial=0.0)), float(np.finfo(np.float32).tiny)) / WHOLE
+    cut = np.minimum(np.rint(real / step), LARGEST) * step
+    return kind.encoding.encode(cut.astype(np.float32), kind.dtype)
