@@ -59,7 +59,7 @@ class TextScore:
     divergence: float | None = None
 
 
-def evaluate_file(
+def evaluate_file(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
     path: Path | str,
     text: Path | str,
     *,
