@@ -44,8 +44,8 @@ def evaluate_configuration(request: ConfigRequest, open_engine: OpenEngine) -> M
     """Runs all schemas of a configuration; nothing is run before all of it is known to be sound."""
     started = time.monotonic()
     config = _change_config(read_model_config(request.file, request.values), request)
-    wanted = config.comparator
-    check_comparator(wanted.type, wanted.tol, wanted.box_input)
+    comparator = config.comparator
+    check_comparator(comparator.type, comparator.tol, comparator.box_input)
     schemas = list_schemas(config, request.choice)
     chains = open_chains(config, is_memory=request.is_memory)
     model = _describe_model(config, request)
