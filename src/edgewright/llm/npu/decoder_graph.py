@@ -18,14 +18,14 @@ from edgewright.llm.npu.matrices import HEAD_MATRIX, name_matrix
 OPSET = 23  # the first with RMSNormalization
 TOKENS, MASK = "input_ids", "attention_mask"
 COSINES, SINES = "position_ids_cos", "position_ids_sin"
-STATE, LOGITS = "hidden_states", "logits"
+LOGITS = "logits"
 PAST, PRESENT = "past_{kind}_{layer}_in", "past_{kind}_{layer}_out"
 KINDS = ("key", "value")
 Weights = Mapping[str, Array]
 
 
-class DecoderPart:
-    """Some layers of a model as one graph; the first begins with tokens, the last ends with logits.
+class DecoderGraph:
+    """A model as one graph, from tokens to logits.
 
     Args:
         spec: the model.
@@ -43,10 +43,6 @@ class DecoderPart:
         """Looks up the embedding of each token."""
         self._inputs.append(helper.make_tensor_value_info(TOKENS, TensorProto.INT32, [1, self._shape.tokens]))
         return self._add("Gather", [self._put("embed_tokens", table), TOKENS], "embedding")
-
-    def take_state(self) -> str:
-        """The state of each token as an earlier part left it."""
-        return self._take(STATE, [1, self._shape.tokens, self._spec.hidden])
 
     def take_positions(self) -> None:
         """What all layers share: which tokens count, and where they stand."""
@@ -76,11 +72,6 @@ class DecoderPart:
         normal = self._normalize(state, gain, "final_norm")
         matrix = self._put(HEAD_MATRIX, np.ascontiguousarray(head.T))
         self._give(LOGITS, [1, self._shape.tokens, len(head)], "MatMul", [normal, matrix])
-
-    def end_with_state(self, state: str) -> None:
-        """The state of each token for the next part."""
-        shape = [1, self._shape.tokens, self._spec.hidden]
-        self._give(f"{STATE}_out", shape, "Identity", [state])
 
     def make_model(self, name: str) -> ModelProto:
         """The graph, checked by nothing yet."""

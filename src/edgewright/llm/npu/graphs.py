@@ -9,7 +9,7 @@ from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.llm.load.checkpoint import EMBEDDING, FINAL_NORM
 from edgewright.llm.load.spec import ModelSpec
-from edgewright.llm.npu.decoder_graph import KINDS, PAST, PRESENT, DecoderPart
+from edgewright.llm.npu.decoder_graph import KINDS, PAST, PRESENT, DecoderGraph
 from edgewright.llm.npu.feed import TextState
 from edgewright.llm.npu.manifest import GraphShape
 from edgewright.llm.npu.matrices import Tensor, decode, describe_codes, list_layer_weights
@@ -26,13 +26,13 @@ def make_float_model(
     spec: ModelSpec, tensors: Mapping[str, Tensor], head: str, shape: GraphShape, name: str
 ) -> Model:
     """The whole model as one graph, with the values that its codes stand for."""
-    part = DecoderPart(spec, shape)
-    state = part.take_tokens(decode(tensors[EMBEDDING]))
-    part.take_positions()
+    graph = DecoderGraph(spec, shape)
+    state = graph.take_tokens(decode(tensors[EMBEDDING]))
+    graph.take_positions()
     for number in range(spec.layers):
-        state = part.add_layer(number, list_layer_weights(spec, number, tensors), state)
-    part.end_with_logits(state, decode(tensors[FINAL_NORM]), decode(tensors[head]))
-    return open_any_model(part.make_model(name))
+        state = graph.add_layer(number, list_layer_weights(spec, number, tensors), state)
+    graph.end_with_logits(state, decode(tensors[FINAL_NORM]), decode(tensors[head]))
+    return open_any_model(graph.make_model(name))
 
 
 def collect_samples(
