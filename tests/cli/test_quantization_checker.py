@@ -127,7 +127,7 @@ def test_spoiled_encodings_are_named_and_the_repair_brings_the_outputs_back(call
     clean = ew.quantize(DIGITS_MODEL, DIGITS, act_quantizer="tf", per_channel=False, bias_bw=8)
     (best,) = ew.compare(ew.convert(DIGITS_MODEL), clean, DIGITS, backend="htp-sim")
     assert repair["is_kept"]
-    assert repair["before_db"] < best.sqnr_db - 5
+    assert repair["before_db"] < best.sqnr_db - 4
     assert abs(repair["after_db"] - best.sqnr_db) < 0.5
     again = ew.quantize(
         DIGITS_MODEL, DIGITS, act_quantizer="tf", per_channel=False, overrides=repair["encodings"]
