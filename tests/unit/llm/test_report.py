@@ -111,6 +111,7 @@ def test_onnx_says_what_products_round_their_inputs_to(folder, tmp_path, activat
     assert levels == {level}
 
 
+@pytest.mark.slow  # so that it runs where openvino is installed
 @pytest.mark.parametrize(("activations", "group"), [("int8", 32), ("float", 0)])
 def test_openvino_says_what_products_round_their_inputs_to(folder, tmp_path, activations, group):
     openvino = pytest.importorskip("openvino", reason="the package openvino is not installed")

@@ -196,7 +196,8 @@ def test_a_model_without_a_template_cannot_chat(folder, tmp_path, capsys):
     assert shown.out == ""
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "openvino_model.xml"])
+# The second is slow so that it runs where openvino is installed.
+@pytest.mark.parametrize("name", ["model.onnx", pytest.param("openvino_model.xml", marks=pytest.mark.slow)])
 def test_folders_that_a_runtime_cannot_load_are_bad_input(tmp_path, name):
     if name.endswith("xml"):
         pytest.importorskip("openvino", reason="the package openvino is not installed")
