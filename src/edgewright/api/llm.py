@@ -1,7 +1,6 @@
 """Language models: what `ew.llm` is."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from pathlib import Path
 
 from edgewright.estimate.language import LanguageEstimate, estimate_language_model
@@ -9,7 +8,12 @@ from edgewright.llm.calibration import MOST_TOKENS
 from edgewright.llm.evaluate_file import TextScore, evaluate_file
 from edgewright.llm.generate import TextGenerator
 from edgewright.llm.load.config import read_model_spec
-from edgewright.llm.npu.build_model import LanguageModelBuild, build_language_model, check_build
+from edgewright.llm.npu.build_model import (
+    BuildRequest,
+    LanguageModelBuild,
+    build_language_model,
+    check_build,
+)
 from edgewright.llm.quantize_model import (
     LanguageModelFile,
     check_increase,
@@ -17,6 +21,7 @@ from edgewright.llm.quantize_model import (
     quantize_language_model,
 )
 from edgewright.llm.recipe import Recipe
+from edgewright.llm.sampling import Sampling
 from edgewright.reports.llm_report import write_report
 
 
@@ -127,6 +132,13 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all are give
     max_increase: float = 2.0,
     native_windows: int = 8,
     share_weights: bool = False,
+    kv_bits: int = 16,
+    embedding: str | None = None,
+    parts: int | None = None,
+    effort: str | None = None,
+    mixed: float | None = None,
+    calib_tokens: int = MOST_TOKENS,
+    no_compile: bool = False,
 ) -> LanguageModelBuild:
     """Builds a language model for the NPU: graphs that read prompts and write tokens, compiled for a chip.
 
@@ -143,22 +155,96 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all are give
         max_increase: of perplexity in percent; more is an error.
         native_windows: pieces of the text that are run on the emulator, too.
         share_weights: one copy of the weights for both graphs, and no files for ONNX Runtime.
+        kv_bits: of keys and values, 8 or 16.
+        embedding: inside of the first graph, or outside: a table in a file, of which it takes rows.
+        parts: contexts that the model is cut into; None: as few as hold it.
+        effort: how codes are chosen: fast, balanced or best; None: best for 4 bits.
+        mixed: bits of a weight on the average: matrices that matter most for `calib` get 8 for 4.
+        calib_tokens: tokens of `calib` at most.
+        no_compile: write the graphs only.
     """
-    built = build_language_model(
+    request = BuildRequest(
         checkpoint,
         output,
         target=target,
         calibration=calib,
+        calibration_tokens=calib_tokens,
         precision=precision,
         recipe=recipe,
+        effort=effort,
+        mixed=mixed,
         prefill=prefill,
         context=context,
+        kv_bits=kv_bits,
+        embedding=embedding,
+        parts=parts,
         text=text,
         native_windows=native_windows,
         share_weights=share_weights,
+        is_compiled=not no_compile,
     )
+    built = build_language_model(request)
     check_build(built, max_increase)
     return built
+
+
+class LanguageModel:
+    """A language model that is open in its runtime; use it in a `with`, or call `close`.
+
+    Args:
+        path: a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX, a checkpoint, or one for the NPU.
+        context: tokens of prompt and answer together.
+        backend: where a model that was built for the NPU runs: htp-sim, htp-native or cpu.
+    """
+
+    def __init__(self, path: Path | str, *, context: int = 2048, backend: str = "") -> None:
+        self._generator = TextGenerator(path, context=context, backend=backend)
+
+    def __enter__(self) -> "LanguageModel":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def generate(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
+        self,
+        prompt: str,
+        *,
+        tokens: int = 128,
+        temperature: float = 0.0,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        repetition_penalty: float = 1.0,
+        seed: int = 0,
+    ) -> Iterator[str]:
+        """What the model writes after a prompt, piece by piece.
+
+        Args:
+            prompt: the beginning of the text.
+            tokens: at most.
+            temperature: 0 takes the likeliest token.
+            top_k: only so many of the likeliest tokens; 0: all.
+            top_p: only the likeliest tokens that have this share together.
+            repetition_penalty: above 1, tokens of the text so far are less likely.
+            seed: the same seed gives the same text.
+        """
+        self._generator.set_sampling(Sampling(temperature, top_k, top_p, repetition_penalty, seed))
+        return self._generator.continue_text(prompt, tokens)
+
+    def close(self) -> None:
+        """Ends the runtime's process."""
+        self._generator.close()
+
+
+def load(path: Path | str, *, context: int = 2048, backend: str = "") -> LanguageModel:
+    """Opens a language model of any format in its own runtime.
+
+    Args:
+        path: a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX, a checkpoint, or one for the NPU.
+        context: tokens of prompt and answer together.
+        backend: where a model that was built for the NPU runs: htp-sim, htp-native or cpu.
+    """
+    return LanguageModel(path, context=context, backend=backend)
 
 
 def generate(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
@@ -168,23 +254,36 @@ def generate(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     tokens: int = 128,
     context: int = 2048,
     temperature: float = 0.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    repetition_penalty: float = 1.0,
     seed: int = 0,
     backend: str = "",
 ) -> Iterator[str]:
     """What a language model writes after a prompt, piece by piece.
 
     Args:
-        path: a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX or a checkpoint.
+        path: a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX, a checkpoint, or one for the NPU.
         prompt: the beginning of the text.
         tokens: at most.
         context: tokens of prompt and answer together.
         temperature: 0 takes the likeliest token.
+        top_k: only so many of the likeliest tokens; 0: all.
+        top_p: only the likeliest tokens that have this share together.
+        repetition_penalty: above 1, tokens of the text so far are less likely.
         seed: the same seed gives the same text.
         backend: where a model that was built for the NPU runs: htp-sim, htp-native or cpu.
     """
-    generator = TextGenerator(path, context=context, temperature=temperature, seed=seed, backend=backend)
-    with closing(generator):
-        yield from generator.continue_text(prompt, tokens)
+    with load(path, context=context, backend=backend) as model:
+        yield from model.generate(
+            prompt,
+            tokens=tokens,
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            repetition_penalty=repetition_penalty,
+            seed=seed,
+        )
 
 
 def estimate(model: str | Path | float, target: str, *, prompt_tokens: int = 1024) -> LanguageEstimate:

@@ -96,7 +96,7 @@ class LanguageModelOptions(OptionGroup):
     device: str = opt(
         choices=("auto", "cpu", "gpu"),
         default="auto",
-        help="what computes: a GPU where torch has one, or numpy; codes differ in less than 1 of 100",
+        help="what computes: a GPU where torch has one, or numpy; their codes differ a little",
     )
     keep: tuple[tuple[str, str], ...] = opt(
         type=_parse_kept,
@@ -176,6 +176,24 @@ class GenerationOptions(OptionGroup):
         default=0.0,
         help="0 takes the likeliest token",
     )
+    top_k: int = opt(
+        type=make_number_parser(0),
+        metavar="N",
+        default=0,
+        help="only so many of the likeliest tokens; 0: all",
+    )
+    top_p: float = opt(
+        type=make_range_parser("a share above 0, 1 at most", 1e-6, 1.0),
+        metavar="P",
+        default=1.0,
+        help="only the likeliest tokens that have this share together",
+    )
+    repetition_penalty: float = opt(
+        type=make_range_parser("a number above 0", 1e-6),
+        metavar="X",
+        default=1.0,
+        help="above 1, tokens of the text so far are less likely",
+    )
     seed: int = opt(type=make_number_parser(0), metavar="N", default=0, help="the same seed, the same text")
     backend: str | None = opt(choices=BACKENDS, help=BACKEND_HELP)
 
@@ -238,3 +256,37 @@ class LanguageBuildOptions(OptionGroup):
         help="one copy of the weights for both graphs: half the size, but no ONNX files for ONNX Runtime, "
         "whose provider crashes on such a context"
     )
+    kv_bits: int = opt(
+        type=int,
+        choices=(8, 16),
+        default=16,
+        help="of keys and values, whose ranges --calib shows; runs count the values that reach the ends",
+    )
+    embedding: str | None = opt(
+        choices=("inside", "outside"),
+        help="inside of the first graph, which takes tokens; or outside: a table in a file, and the graph "
+        "takes its rows; inside where nothing is said, unless it has over 134 million values",
+    )
+    parts: int | None = opt(
+        type=make_number_parser(1),
+        metavar="N",
+        help="contexts that the model is cut into; as few as hold it otherwise: one holds 2 GiB",
+    )
+    effort: str | None = opt(
+        choices=("fast", "balanced", "best"),
+        help="how codes of weights are chosen, as for `edgewright llm quantize`; best for 4 bits",
+    )
+    mixed: float | None = opt(
+        type=make_range_parser("a number of bits, 2 or more", 2.0),
+        metavar="BITS",
+        help="bits of a weight on the average over layers and head, scales included: matrices whose rounding "
+        "alone changes most of what the model says of --calib get 8 for 4",
+    )
+    calib_tokens: int = opt(
+        also="--calib-tokens",
+        type=make_number_parser(1),
+        metavar="N",
+        default=1 << 16,
+        help="tokens of --calib at most, in pieces of 256 from all over it; fewer take less time",
+    )
+    no_compile: bool = opt(help="write the graphs only: no context binaries, and no ONNX files around them")

@@ -57,6 +57,14 @@ class TextScore:
     # Share of tokens whose likeliest successor is the same, and the divergence in nats of some of them.
     same_tokens: float | None = None
     divergence: float | None = None
+    # Share of keys and values at an end of their range, where they are in fixed point.
+    limited_states: float | None = None
+
+    def describe_interval(self) -> str:
+        """Of the rise in percent; few windows prove nothing."""
+        if self.windows < FEWEST:
+            return f"{self.windows} pieces of text prove nothing, {FEWEST} are needed"
+        return f"{self.increase_low:+.2f} to {self.increase_high:+.2f}, 95 %"
 
 
 def evaluate_file(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
@@ -94,6 +102,7 @@ def evaluate_file(  # noqa: PLR0913 - every one is a choice of its own, and all 
             measure_windows(session, pieces, checkpoint, floats),
             text=str(text),
             runtime=describe_runtime(session.kind),
+            limited_states=session.get_limit_share(),
         )
         return _time_decoding(session, tokens[:window], score)
 

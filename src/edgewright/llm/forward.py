@@ -1,7 +1,7 @@
 """The float model, layer by layer: what calibration looks at and what quantized weights are compared with."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -27,9 +27,11 @@ TEXTS = 16
 
 # Gets the name of a matrix and what it is multiplied with, [tokens, values].
 Watch = Callable[[str, Array], None]
-# The same with the inputs of all texts.
-Prepare = Callable[[str, Sequence[Array]], None]
+# The same with the inputs of all texts of each run.
+Prepare = Callable[[str, Sequence[Sequence[Array]]], None]
 Weights = Mapping[str, Array]
+# Names of matrices, and what all texts give them.
+Step = tuple[list[str], list[Array]]
 
 
 def read_layer(checkpoint: Checkpoint, number: int) -> dict[str, Array]:
@@ -45,33 +47,51 @@ def read_embeddings(checkpoint: Checkpoint, tokens: Array) -> Array:
 
 def run_layer(spec: ModelSpec, weights: Weights, state: Array, watch: Watch | None = None) -> Array:
     """The state [tokens, values] of one text after a layer."""
-    prepare = None if watch is None else lambda name, inputs: watch(name, inputs[0])
-    return run_texts(spec, weights, [state], prepare)[0]
+    prepare = None if watch is None else lambda name, runs: watch(name, runs[0][0])
+    return run_side_by_side(spec, [(weights, [state])], prepare)[0][0]
 
 
-def run_texts(
-    spec: ModelSpec, weights: Weights, states: Sequence[Array], prepare: Prepare | None = None
-) -> list[Array]:
-    """The states of all texts after a layer.
+def run_texts(spec: ModelSpec, weights: Weights, states: Sequence[Array]) -> list[Array]:
+    """The states of all texts after a layer."""
+    return run_side_by_side(spec, [(weights, states)])[0]
+
+
+def run_side_by_side(
+    spec: ModelSpec, runs: Sequence[tuple[Weights, Sequence[Array]]], prepare: Prepare | None = None
+) -> list[list[Array]]:
+    """The states of all texts after a layer, of each run.
 
     Args:
         spec: what the model is.
-        weights: of the layer.
-        states: [tokens, values] of each text.
-        prepare: is told what each matrix will be multiplied with, and may put another in its place.
+        runs: weights of the layer, and the states [tokens, values] of each text before it.
+        prepare: is told what each matrix will be multiplied with in every run, before it is, and may put
+            other weights in its place.
     """
-    prepare = prepare or (lambda _name, _inputs: None)
+    finals: list[list[Array]] = [[] for _ in runs]
+
+    def walk(weights: Weights, states: Sequence[Array], end: list[Array]) -> Iterator[Step]:
+        end.extend((yield from _iterate_steps(spec, weights, states)))
+
+    for steps in zip(*(walk(*run, end) for run, end in zip(runs, finals, strict=True)), strict=True):
+        for name in steps[0][0]:
+            if prepare is not None:
+                prepare(f"{name}.weight", [inputs for _, inputs in steps])
+    return finals
+
+
+def _iterate_steps(
+    spec: ModelSpec, weights: Weights, states: Sequence[Array]
+) -> Generator[Step, None, list[Array]]:
+    """Stops before matrices are multiplied with their inputs."""
     normals = _normalize_texts(spec, states, weights["input_layernorm.weight"])
-    for name in _name_projections(spec):
-        prepare(f"{name}.weight", normals)
+    yield _name_projections(spec), normals
     mixed = map_in_threads(partial(_attend, spec, weights), normals)
-    prepare("self_attn.o_proj.weight", mixed)
+    yield ["self_attn.o_proj"], mixed
     states = _add_products(states, weights, "self_attn.o_proj", mixed)
     normals = _normalize_texts(spec, states, weights["post_attention_layernorm.weight"])
-    for name in _name_gates(spec):
-        prepare(f"{name}.weight", normals)
+    yield _name_gates(spec), normals
     inner = map_in_threads(partial(_feed_forward, spec, weights), normals)
-    prepare("mlp.down_proj.weight", inner)
+    yield ["mlp.down_proj"], inner
     return _add_products(states, weights, "mlp.down_proj", inner)
 
 

@@ -1,6 +1,5 @@
 """Texts that a language model writes, token by token, in its own runtime."""
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,18 @@ from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from edgewright.core.errors import BadInput, UsageError, Where, shown
-from edgewright.core.files import read_limited
 from edgewright.core.numbers import Array
 from edgewright.llm.load.config import CONFIG
-from edgewright.llm.load.vocabulary import LARGEST, SETTINGS, TOKENIZER, find_template
+from edgewright.llm.load.vocabulary import SETTINGS, TOKENIZER, find_template, read_json_object
 from edgewright.llm.runtimes.session import RuntimeSession
+from edgewright.llm.sampling import Sampler, Sampling
 from edgewright.llm.texts import open_tokenizer
 
 # What stands where the bytes of a character are not all there yet.
 INCOMPLETE = "�"
 # Where the tokens that end an answer are written, in the order of preference.
 SETTINGS_FILES = ("generation_config.json", CONFIG)
+GENAI = "genai_config.json"
 ROOM = "max_position_embeddings"
 Message = dict[str, str]
 
@@ -29,10 +29,9 @@ class TextGenerator:
     """Continues a text or answers in a chat; the model remembers what came before.
 
     Args:
-        path: a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX or a checkpoint.
+        path: a GGUF file, or a folder of ONNX Runtime, OpenVINO, MLX, a checkpoint, or one for the NPU.
         context: tokens of prompt and answer together.
-        temperature: 0 takes the likeliest token; more makes unlikely ones likelier.
-        seed: the same seed gives the same text.
+        sampling: how tokens are chosen; the likeliest where nothing is said.
         backend: where a model that was built for the NPU runs; the simulation where nothing is said.
     """
 
@@ -41,16 +40,19 @@ class TextGenerator:
         path: Path | str,
         *,
         context: int = 2048,
-        temperature: float = 0.0,
-        seed: int = 0,
+        sampling: Sampling | None = None,
         backend: str = "",
     ) -> None:
-        self._folder, self._context, self._temperature = Path(path), context, temperature
+        self._folder, self._context = Path(path), context
         self._session = RuntimeSession(path, context, backend)
         self._context = min(context, self._find_room() or context)
-        self._rng = np.random.default_rng(seed)
+        self._sampler = Sampler(sampling or Sampling())
         self._tokenizer = open_tokenizer(self._folder) if (self._folder / TOKENIZER).is_file() else None
         self._known: list[int] = []
+
+    def set_sampling(self, sampling: Sampling) -> None:
+        """How tokens are chosen from here on."""
+        self._sampler = Sampler(sampling)
 
     def close(self) -> None:
         """Ends the runtime's process."""
@@ -80,14 +82,14 @@ class TextGenerator:
         """The tokens of a text, with the one that begins texts where the model has one."""
         if self._tokenizer is None:
             return self._session.split_text(text, is_start=True)
-        begin = _read_word(_read_settings(self._folder / SETTINGS), "bos_token")
+        begin = _read_word(read_json_object(self._folder / SETTINGS, needed=False), "bos_token")
         has_begin = bool(begin) and text.startswith(begin)
         return list(self._tokenizer.encode(text, add_special_tokens=not has_begin).ids)
 
     def spell_chat(self, messages: Sequence[Message]) -> str:
         """A chat as the model was taught to read it."""
         self.check_chat()
-        template, settings = self._find_template(), _read_settings(self._folder / SETTINGS)
+        template, settings = self._find_template(), read_json_object(self._folder / SETTINGS, needed=False)
         words = {name: _read_word(settings, name) for name in ("bos_token", "eos_token")}
         environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
         environment.globals["raise_exception"] = _refuse_messages
@@ -116,7 +118,7 @@ class TextGenerator:
         last_tokens, made, shown_text = self._list_ends(), [], ""
         logits = self._feed(tokens)
         for _ in range(min(most, self._context - len(tokens))):
-            token = self._choose(logits)
+            token = self._sampler.choose(logits, self._known)
             if token in last_tokens:
                 return
             made.append(token)
@@ -135,13 +137,6 @@ class TextGenerator:
         self._known = tokens
         return self._session.feed(np.array(tokens[count:], np.int64))
 
-    def _choose(self, logits: Array) -> int:
-        if self._temperature <= 0:
-            return int(logits.argmax())
-        scaled = logits.astype(np.float64) / self._temperature
-        shares = np.exp(scaled - scaled.max())
-        return int(self._rng.choice(len(shares), p=shares / shares.sum()))
-
     def _join(self, tokens: list[int]) -> str:
         if self._tokenizer is None:
             return self._session.join_tokens(tokens).decode("utf-8", errors="replace")
@@ -149,10 +144,11 @@ class TextGenerator:
 
     def _find_room(self) -> int | None:
         """Tokens that the model was made for; None where nothing says so."""
-        if not self._folder.is_dir():
-            return self._session.get_room()
-        genai = _read_settings(self._folder / "genai_config.json").get("model", {})
-        rooms = (genai.get("context_length"), _read_settings(self._folder / CONFIG).get(ROOM))
+        room = self._session.get_room()
+        if room is not None or not self._folder.is_dir():
+            return room
+        config = read_json_object(self._folder / CONFIG, needed=False)
+        rooms = (self._read_genai_model().get("context_length"), config.get(ROOM))
         return next((room for room in rooms if type(room) is int and room > 1), None)
 
     def _list_ends(self) -> set[int]:
@@ -160,22 +156,24 @@ class TextGenerator:
         if self._tokenizer is None:
             return set(self._session.list_ends())
         for name in SETTINGS_FILES:
-            tokens = _read_settings(self._folder / name).get("eos_token_id")
+            tokens = read_json_object(self._folder / name, needed=False).get("eos_token_id")
             if tokens is not None:
-                return set(tokens if isinstance(tokens, list) else [tokens])
-        model = _read_settings(self._folder / "genai_config.json").get("model", {})
-        tokens = model.get("eos_token_id", [])
-        return set(tokens if isinstance(tokens, list) else [tokens])
+                return _read_tokens(tokens, self._folder / name)
+        tokens = self._read_genai_model().get("eos_token_id", [])
+        return _read_tokens(tokens, self._folder / GENAI)
+
+    def _read_genai_model(self) -> dict[str, Any]:
+        """What ONNX Runtime GenAI is told of the model."""
+        model = read_json_object(self._folder / GENAI, needed=False).get("model", {})
+        return model if isinstance(model, dict) else {}
 
 
-def _read_settings(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        content = json.loads(read_limited(path, LARGEST))
-    except (ValueError, RecursionError) as problem:
-        raise BadInput(f"the file is no JSON: {shown(problem)}", Where(file=str(path))) from None
-    return content if isinstance(content, dict) else {}
+def _read_tokens(value: Any, path: Path) -> set[int]:
+    """One token, or a list of them."""
+    tokens = value if isinstance(value, list) else [value]
+    if not all(type(token) is int for token in tokens):
+        raise BadInput(f"'eos_token_id' is {shown(value)}, expected numbers of tokens", Where(file=str(path)))
+    return set(tokens)
 
 
 def _read_word(settings: dict[str, Any], name: str) -> str:

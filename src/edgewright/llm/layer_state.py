@@ -19,7 +19,7 @@ from edgewright.llm.rounding.codes import Codes, Grid, Nested
 from edgewright.llm.safetensors_format import WrittenTensor, iterate_safetensors
 
 # Counts changes of what is kept.
-FORM = 1
+FORM = 2
 ARRAYS = ("codes", "scales", "zeros")
 NESTED = ("units", "steps", "minimum_units", "minimum_steps")
 

@@ -1,7 +1,7 @@
 """What rounding did to each matrix: noted while codes are chosen, if someone listens."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -9,7 +9,9 @@ from edgewright.core.numbers import Array
 from edgewright.llm.rounding.codes import Codes
 
 # Rows of a piece from which errors are estimated: of all rows it would take longer than their codes.
-FEW_ROWS = 256
+FEW_ROWS = 128
+
+Measure = Callable[[Array], float]
 
 
 @dataclass(frozen=True)
@@ -35,19 +37,19 @@ class MatrixErrors:
         # Bits and block, sums, number of values: codes themselves would fill the memory.
         self._sums: dict[str, tuple[tuple[int, int], tuple[float, ...], int]] = {}
 
-    def add(self, name: str, rows: tuple[Array, Array], codes: Codes, moments: Array | None) -> None:
+    def add(self, name: str, rows: tuple[Array, Array], codes: Codes, measure: Measure | None) -> None:
         """Some rows of a matrix.
 
         Args:
             name: of the matrix.
             rows: as they were, and what their codes stand for.
             codes: what they are now.
-            moments: sums over tokens of the products of inputs, where a text calibrates.
+            measure: sums the squares of products of rows with inputs, where a text calibrates.
         """
         weights, values = (part[:: max(1, len(part) // FEW_ROWS)] for part in rows)
         pair = (weights, weights - values)
         sums = [float((part * part).sum()) for part in pair]
-        sums += [0.0 if moments is None else float(((part @ moments) * part).sum()) for part in pair]
+        sums += [0.0 if measure is None else measure(part) for part in pair]
         kind = (codes.grid.bits, codes.codes.shape[1] // codes.scales.shape[1])
         _, before, count = self._sums.get(name, (kind, (0.0,) * 4, 0))
         total = tuple(old + new for old, new in zip(before, sums, strict=True))
@@ -78,10 +80,10 @@ def collect_matrix_errors() -> Iterator[MatrixErrors]:
         _listening.remove(errors)
 
 
-def note_matrix_error(name: str, rows: tuple[Array, Array], codes: Codes, moments: Array | None) -> None:
+def note_matrix_error(name: str, rows: tuple[Array, Array], codes: Codes, measure: Measure | None) -> None:
     """Tells whoever listens of some rows of a matrix, as they were and as they are."""
     for errors in _listening:
-        errors.add(name, rows, codes, moments)
+        errors.add(name, rows, codes, measure)
 
 
 def _to_decibels(signal: float, error: float) -> float:

@@ -3,13 +3,19 @@
 import logging
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.events import announce_progress
 from edgewright.core.numbers import Array
 from edgewright.llm.arrays import Engine, fetch, find_library
-from edgewright.llm.forward import Weights, normalize, read_embeddings, read_layer, run_layer, run_texts
+from edgewright.llm.forward import (
+    Weights,
+    normalize,
+    read_embeddings,
+    read_layer,
+    run_layer,
+    run_side_by_side,
+)
 from edgewright.llm.layer_state import LayerState, open_layer_state
 from edgewright.llm.load.checkpoint import (
     EMBEDDING,
@@ -22,9 +28,9 @@ from edgewright.llm.load.checkpoint import (
 from edgewright.llm.load.gguf_model import GgufTensorView
 from edgewright.llm.load.safetensors_file import StoredTensor
 from edgewright.llm.matrix_errors import note_matrix_error
+from edgewright.llm.moments import Moments
 from edgewright.llm.recipe import BEST, FAST, Recipe
 from edgewright.llm.rounding.codes import Codes, Grid
-from edgewright.llm.rounding.gptq import Compensation
 from edgewright.llm.rounding.refine import TURNS
 from edgewright.llm.rounding.scales import quantize_with_search
 from edgewright.llm.smoothing import smooth_layer
@@ -33,21 +39,7 @@ log = logging.getLogger(__name__)
 
 # Values of a matrix that are in single precision at a time.
 PIECE = 1 << 24
-# Texts whose products are summed at once.
-TEXTS = 16
 Piece = Codes | Array
-
-
-class Moments:
-    """Sums over tokens of the products of inputs, [columns, columns], and what GPTQ makes of them."""
-
-    def __init__(self, products: Array) -> None:
-        self.products = products
-
-    @cached_property
-    def compensation(self) -> Compensation:
-        """Made once for matrices that take the same inputs."""
-        return Compensation(self.products)
 
 
 @dataclass(frozen=True)
@@ -56,6 +48,16 @@ class Quantized:
 
     name: str
     pieces: Iterator[Piece]
+
+
+@dataclass(frozen=True)
+class TextStates:
+    """What texts are after some layers, [tokens, values] of each."""
+
+    # Through layers of codes; empty where nothing calibrates.
+    rounded: list[Array]
+    # Through the float layers; empty where the recipe does not look at them.
+    floats: list[Array]
 
 
 def quantize_checkpoint(
@@ -71,7 +73,7 @@ def quantize_checkpoint(
     needs_text = recipe.name != FAST or recipe.is_smoothed
     texts, engine = texts if needs_text else (), Engine(recipe.device)
     log.info("quantizing with %s", engine.name)
-    states = [engine.take(read_embeddings(checkpoint, text)) for text in texts]
+    states = _read_states(checkpoint, recipe, texts, engine)
     yield _quantize_rows(checkpoint.find(EMBEDDING), EMBEDDING, recipe, None, engine)
     state = open_layer_state(checkpoint, recipe, texts, engine.name)
     finished = 0 if state is None else state.count_layers(len(texts))
@@ -82,7 +84,7 @@ def quantize_checkpoint(
             elif number < finished:
                 yield from _take_kept_layer(checkpoint, recipe, number, state)
                 if number + 1 == finished and texts:
-                    states = [engine.take(array) for array in state.read_states(number, len(texts))]
+                    states = _restore_states(state, number, states, engine)
             else:
                 layer = _quantize_layer(checkpoint, recipe, number, states, engine)
                 states = yield from _keep_layer(layer, number, state)
@@ -90,8 +92,7 @@ def quantize_checkpoint(
     gain = checkpoint.read(FINAL_NORM)
     yield Quantized(FINAL_NORM, iter([gain]))
     if not checkpoint.spec.is_tied:
-        inputs = [normalize(state, engine.take(gain), checkpoint.spec.norm_epsilon) for state in states]
-        moments = Moments(_sum_products(inputs)) if inputs else None
+        moments = _watch_head(checkpoint, recipe, engine.take(gain), states)
         yield _quantize_rows(checkpoint.find(HEAD), HEAD, recipe, moments, engine)
 
 
@@ -105,16 +106,53 @@ def list_tensor_names(checkpoint: Checkpoint) -> list[str]:
     return [EMBEDDING, *layers, FINAL_NORM, *([] if checkpoint.spec.is_tied else [HEAD])]
 
 
+def _read_states(
+    checkpoint: Checkpoint, recipe: Recipe, texts: Sequence[Array], engine: Engine
+) -> TextStates:
+    """What texts are before the first layer."""
+    floats = [engine.take(read_embeddings(checkpoint, text)) for text in texts]
+    if recipe.name != BEST:
+        return TextStates(floats, [])
+    # A tied one is wide, in each format in its own way; layers have the same codes in all.
+    grid = None if checkpoint.spec.is_tied else recipe.find_grid(EMBEDDING)
+    # Rows know nothing of each other: these are those of the embedding.
+    rounded = floats if grid is None else [quantize_with_search(text, grid).decode() for text in floats]
+    return TextStates(rounded, floats)
+
+
+def _restore_states(state: LayerState, number: int, like: TextStates, engine: Engine) -> TextStates:
+    """As an earlier run has left them."""
+    count = len(like.rounded)
+    arrays = [engine.take(array) for array in state.read_states(number, count + len(like.floats))]
+    return TextStates(arrays[:count], arrays[count:])
+
+
+def _watch_head(checkpoint: Checkpoint, recipe: Recipe, gain: Array, states: TextStates) -> Moments | None:
+    rounded, floats = (
+        [normalize(text, gain, checkpoint.spec.norm_epsilon) for text in texts]
+        for texts in (states.rounded, states.floats)
+    )
+    return Moments(rounded, floats, _find_span(recipe)) if rounded else None
+
+
+def _find_span(recipe: Recipe) -> int:
+    """Columns that must not be parted; 0: all."""
+    return 0 if recipe.has_precision("lpbq") else recipe.block
+
+
 def _quantize_layer(
-    checkpoint: Checkpoint, recipe: Recipe, number: int, states: list[Array], engine: Engine
-) -> Generator[Quantized, None, list[Array]]:
+    checkpoint: Checkpoint, recipe: Recipe, number: int, states: TextStates, engine: Engine
+) -> Generator[Quantized, None, TextStates]:
     weights = {name: engine.take(array) for name, array in read_layer(checkpoint, number).items()}
-    if recipe.is_smoothed and states:
-        moments = _collect_moments(checkpoint, weights, states)
+    if recipe.is_smoothed and states.rounded:
+        moments = _collect_moments(checkpoint, weights, states.rounded)
         weights, _ = _smooth(checkpoint, recipe, number, weights, moments)
-    layer = _Layer(recipe, number, weights)
-    # What a matrix is calibrated with has passed through those before it as they are now.
-    states = run_texts(checkpoint.spec, weights, states, layer.prepare) if states else []
+    layer = _Layer(recipe, number, dict(weights))
+    if states.rounded:
+        # What a matrix is calibrated with has passed through those before it as they are now.
+        runs = [(layer.weights, states.rounded), *([(weights, states.floats)] if states.floats else [])]
+        finals = run_side_by_side(checkpoint.spec, runs, layer.prepare)
+        states = TextStates(finals[0], finals[1] if states.floats else [])
     for name in weights:
         yield Quantized(name_layer_tensor(number, name), iter([layer.finish(name)]))
     return states
@@ -130,30 +168,32 @@ class _Layer:
     """
 
     def __init__(self, recipe: Recipe, number: int, weights: dict[str, Array]) -> None:
-        self._recipe, self._number, self._weights = recipe, number, weights
+        self.weights = weights
+        self._recipe, self._number = recipe, number
         self._codes: dict[str, Codes] = {}
         self._inputs: Sequence[Array] = ()
         self._moments: Moments | None = None
 
-    def prepare(self, name: str, inputs: Sequence[Array]) -> None:
-        """Chooses the codes of a matrix for what it will be multiplied with."""
-        if inputs is not self._inputs:
+    def prepare(self, name: str, runs: Sequence[Sequence[Array]]) -> None:
+        """Chooses the codes of a matrix for what it will be multiplied with, and float inputs beside it."""
+        if runs[0] is not self._inputs:
             # Matrices side by side have the same.
-            self._inputs, self._moments = inputs, Moments(_sum_products(inputs))
+            floats = runs[1] if len(runs) > 1 else ()
+            self._inputs, self._moments = runs[0], Moments(runs[0], floats, _find_span(self._recipe))
         self._quantize(name, self._moments)
 
     def finish(self, name: str) -> Piece:
         """A tensor as it is written; of a matrix that was not prepared, codes without a text."""
         if name not in self._codes:
             self._quantize(name, None)
-        return self._codes[name].fetch() if name in self._codes else fetch(self._weights[name])
+        return self._codes[name].fetch() if name in self._codes else fetch(self.weights[name])
 
     def _quantize(self, name: str, moments: Moments | None) -> None:
-        values, full = self._weights[name], name_layer_tensor(self._number, name)
+        values, full = self.weights[name], name_layer_tensor(self._number, name)
         grid = self._recipe.find_grid(full) if values.ndim == 2 else None
         if grid is not None:
             parts = _iterate_codes(full, iter([values]), grid, self._recipe, moments)
-            self._codes[name], self._weights[name] = next(parts)
+            self._codes[name], self.weights[name] = next(parts)
 
 
 def _smooth(
@@ -177,20 +217,20 @@ def _take_kept_layer(
 
 
 def _keep_layer(
-    layer: Generator[Quantized, None, list[Array]], number: int, state: LayerState
-) -> Generator[Quantized, None, list[Array]]:
+    layer: Generator[Quantized, None, TextStates], number: int, state: LayerState
+) -> Generator[Quantized, None, TextStates]:
     """Passes a layer on, and keeps it."""
     pieces: dict[str, Piece] = {}
-    states: list[Array] = []
+    finals: list[TextStates] = []
 
     def run() -> Iterator[Quantized]:
-        states.extend((yield from layer))
+        finals.append((yield from layer))
 
     for tensor in run():
         (pieces[tensor.name],) = tensor.pieces
         yield Quantized(tensor.name, iter([pieces[tensor.name]]))
-    state.write_layer(number, pieces, [fetch(array) for array in states])
-    return states
+    state.write_layer(number, pieces, [fetch(array) for array in (*finals[0].rounded, *finals[0].floats)])
+    return finals[0]
 
 
 def _collect_moments(checkpoint: Checkpoint, weights: Weights, states: Sequence[Array]) -> dict[str, Array]:
@@ -204,18 +244,6 @@ def _collect_moments(checkpoint: Checkpoint, weights: Weights, states: Sequence[
     for state in states:
         run_layer(checkpoint.spec, weights, state, watch)
     return moments
-
-
-def _sum_products(inputs: Sequence[Array]) -> Array:
-    """Of all tokens, many texts at a time."""
-    library = find_library(inputs[0])
-    products: Array | None = None
-    for start in range(0, len(inputs), TEXTS):
-        joined = library.concatenate(inputs[start : start + TEXTS], axis=0)
-        part: Array = joined.T @ joined
-        products = part if products is None else products + part
-    assert products is not None
-    return products
 
 
 def _quantize_rows(
@@ -240,14 +268,14 @@ def _iterate_codes(
 ) -> Iterator[tuple[Codes, Array]]:
     """Codes and what they stand for: more than 4 bits are fine as they are; 4 need what the recipe says."""
     is_plain = moments is None or grid.bits > 4 or recipe.name == FAST
-    compensation = None if moments is None or is_plain else moments.compensation
     for part in parts:
         if not bool(find_library(part).isfinite(part).all()):
             raise BadInput("the weights hold values that are not finite", Where(tensor=name))
-        if compensation is None:
-            codes = quantize_with_search(part, grid)
+        aim = part if moments is None else moments.correct(part)
+        if moments is None or is_plain:
+            codes = quantize_with_search(aim, grid)
         else:
-            codes = compensation.quantize(part, grid, TURNS if recipe.name == BEST else 0)
+            codes = moments.quantize(aim, grid, TURNS if recipe.name == BEST else 0)
         values = codes.decode()
-        note_matrix_error(name, (part, values), codes, None if moments is None else moments.products)
+        note_matrix_error(name, (aim, values), codes, None if moments is None else moments.measure)
         yield codes, values

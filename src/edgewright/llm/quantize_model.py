@@ -122,9 +122,7 @@ def check_score(score: TextScore | None, path: str, most: float) -> None:
         return
     if score.increase_high <= most:
         return
-    reached = (
-        f"perplexity rises by {score.increase:.2f} % ({score.increase_low:.2f} to {score.increase_high:.2f})"
-    )
+    reached = f"perplexity rises by {score.increase:.2f} % ({score.describe_interval()})"
     if score.increase > most:
         raise AccuracyGate(
             f"{reached}, the limit is {most:g} %",
@@ -202,7 +200,8 @@ def _mix(
         raise UsageError("mixed bits and AWQ need a text that calibrates", do="add --calib TEXT")
     if recipe.mixed is None:
         return recipe, {}
-    settled = settle_types(checkpoint, recipe) if kind == "gguf" else recipe.widen_head(checkpoint.head)
+    wide = recipe.widen_ends(checkpoint.head, kind)
+    settled = settle_types(checkpoint, recipe) if kind == "gguf" else wide
     return widen_sensitive(checkpoint, settled, texts, recipe.mixed)
 
 

@@ -15,7 +15,7 @@ FAST, BALANCED, BEST = "fast", "balanced", "best"
 RECIPES: dict[str, str] = {
     FAST: "scales searched, no text needed",
     BALANCED: "scales searched, errors of columns made up for by later ones (GPTQ) on a text",
-    BEST: "as balanced, then codes and scales chosen anew in turns",
+    BEST: "as balanced, also for what earlier layers lost; codes and scales chosen anew in turns",
 }
 BITS: dict[str, int | None] = {"int4": 4, "int8": 8, "fp16": None, "fp32": None}
 AS_RUNTIME, INT8_ACTIVATIONS, FLOAT_ACTIVATIONS = "", "int8", "float"
@@ -29,6 +29,8 @@ OWN_GRIDS: dict[str, Grid] = {"q4_k": Q4_K, "q6_k": Q6_K, "lpbq": LPBQ}
 PRECISIONS = (*BITS, *OWN_GRIDS)
 # The plain precision that each is like.
 WIDTHS = {"q4_k": "int4", "lpbq": "int4", "q6_k": "int8"}
+# Formats whose stock tools keep embeddings in floats.
+WIDE_EMBEDDINGS = ("onnx",)
 # Short names of what users keep wider.
 ALIASES = {"lm_head": HEAD, "embed_tokens": EMBEDDING, "embedding": EMBEDDING, "head": HEAD}
 
@@ -94,11 +96,16 @@ class Recipe:
         """Whether some matrix may have it."""
         return precision in {self.precision, *self.keep.values()}
 
-    def widen_head(self, head: str) -> "Recipe":
-        """The head of a model in 4 bits has 8, unless the user says something of it."""
-        if self.width != "int4" or self.is_kept(head):
-            return self
-        return replace(self, keep={**self.keep, head: "int8"})
+    def widen_ends(self, head: str, format: str = "") -> "Recipe":  # noqa: A002 - the word that users know
+        """The head of a model in 4 bits has 8, unless the user says something of it.
+
+        So has the embedding in formats whose own tools leave it in floats: 4 bits of it alone are a third of
+        the damage that a small model takes. The best recipe makes up for them, the same in all formats.
+        """
+        is_wide = format in WIDE_EMBEDDINGS and self.precision == "int4" and self.name != BEST
+        names = (head, EMBEDDING) if is_wide else (head,)
+        wide = {name: "int8" for name in names if self.width == "int4" and not self.is_kept(name)}
+        return replace(self, keep={**self.keep, **wide}) if wide else self
 
     def _list_patterns(self, tensor: str) -> list[str]:
         return [

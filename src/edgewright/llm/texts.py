@@ -1,5 +1,6 @@
 """Texts as tokens: through a model's own tokenizer, or from a .npy file."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from edgewright.llm.load.vocabulary import TOKENIZER
 from edgewright.llm.runtimes.session import RuntimeSession
 
 LARGEST_TEXT = 1 << 28
+# A tokenizer without a rule for words holds some 200 bytes for each letter of what it is given at once.
+LARGEST_PIECE = 1 << 20
+_BREAKS = ("\n", " ")
 
 
 def read_tokens(folder: Path, path: Path, session: RuntimeSession | None = None) -> Array:
@@ -49,8 +53,24 @@ def read_token_file(path: Path) -> Array:
 
 
 def split_text(folder: Path, text: str) -> Array:
-    """The tokens that a checkpoint's tokenizer gives."""
-    return np.array(open_tokenizer(folder).encode(text).ids, np.int64)
+    """The tokens that a checkpoint's tokenizer gives; a long text is given in pieces of whole lines."""
+    tokenizer = open_tokenizer(folder)
+    tokens = [
+        np.array(tokenizer.encode(piece, add_special_tokens=not number).ids, np.int64)
+        for number, piece in enumerate(cut_text(text))
+    ]
+    return np.concatenate(tokens)
+
+
+def cut_text(text: str, most: int = LARGEST_PIECE) -> Iterator[str]:
+    """Pieces of at most so many letters: whole lines, or words where a line is longer."""
+    start = 0
+    while len(text) - start > most:
+        breaks = (text.rfind(mark, start, start + most) + 1 for mark in _BREAKS)
+        end = next((place for place in breaks if place > start), start + most)
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 def open_tokenizer(folder: Path) -> Any:

@@ -42,11 +42,12 @@ def make_score_page(score: TextScore) -> list[Block]:
     blocks: list[Block] = [
         f"perplexity {score.perplexity:.4f} over {amount}, by {RUNTIMES[score.format]}, {speed}"
     ]
+    if score.limited_states is not None:
+        blocks.append(f"{100 * score.limited_states:.4f} % of keys and values are at an end of their range")
     if score.increase is None or score.same_tokens is None or score.divergence is None:
         return blocks
     change = (
-        f"float {score.float_perplexity:.4f}: {format_signed(score.increase)} % "
-        f"({score.increase_low:+.2f} to {score.increase_high:+.2f}, 95 %)"
+        f"float {score.float_perplexity:.4f}: {format_signed(score.increase)} % ({score.describe_interval()})"
     )
     agreement = (
         f"the likeliest next token is the same in {100 * score.same_tokens:.1f} % of places, "

@@ -11,15 +11,9 @@ NAME = "edgewright llm chat"
 
 def run(model: LanguageModelPath, options: GenerationOptions, _messages: Messages) -> None:
     """Ask, answer, and remember both."""
-    from edgewright.llm.generate import TextGenerator
+    from edgewright.tools.llm_generator import open_generator
 
-    generator = TextGenerator(
-        model.path,
-        context=options.context,
-        temperature=options.temperature,
-        seed=options.seed,
-        backend=options.backend or "",
-    )
+    generator = open_generator(model, options)
     talk: list[dict[str, str]] = []
     with closing(generator):
         generator.check_chat()

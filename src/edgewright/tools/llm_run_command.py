@@ -11,15 +11,9 @@ NAME = "edgewright llm run"
 
 def run(model: LanguageModelPath, prompt: Prompt, options: GenerationOptions, _messages: Messages) -> None:
     """Print the text as it is written."""
-    from edgewright.llm.generate import TextGenerator
+    from edgewright.tools.llm_generator import open_generator
 
-    generator = TextGenerator(
-        model.path,
-        context=options.context,
-        temperature=options.temperature,
-        seed=options.seed,
-        backend=options.backend or "",
-    )
+    generator = open_generator(model, options)
     with closing(generator):
         for piece in generator.continue_text(prompt.prompt, options.tokens):
             print(piece, end="", flush=True)

@@ -13,9 +13,10 @@ from edgewright.llm.forward import normalize, read_embeddings, read_layer, run_l
 from edgewright.llm.load.checkpoint import EMBEDDING, FINAL_NORM, HEAD, Checkpoint, name_layer_tensor
 from edgewright.llm.load.safetensors_file import list_stored_tensors
 from edgewright.llm.quantize_checkpoint import quantize_checkpoint
-from edgewright.llm.quantize_model import quantize_language_model
+from edgewright.llm.quantize_model import FORMATS, quantize_language_model
 from edgewright.llm.recipe import Recipe
 from edgewright.llm.rounding.codes import Codes
+from edgewright.llm.writers.gguf_types import settle_types
 from tests.unit.llm.checkpoints import FAMILIES, write_checkpoint
 
 TOKENS = np.array([1, 5, 9, 33, 70, 2, 8, 8, 91, 14, 3, 60, 41], np.int64)
@@ -31,11 +32,11 @@ RECIPES = {
 }
 
 
-def decode_weights(checkpoint, recipe):
+def decode_weights(checkpoint, recipe, texts=()):
     """What the codes stand for."""
     return {
         tensor.name: np.concatenate([p.decode() if isinstance(p, Codes) else p for p in tensor.pieces])
-        for tensor in quantize_checkpoint(checkpoint, recipe)
+        for tensor in quantize_checkpoint(checkpoint, recipe, texts)
     }
 
 
@@ -92,7 +93,7 @@ def test_onnx_gives_what_the_checkpoint_does(tmp_path, family):
 def test_onnx_holds_the_codes_of_a_recipe(tmp_path, family, name):
     checkpoint, recipe = Checkpoint(write_checkpoint(tmp_path / "m", family)), RECIPES[name]
     quantize_language_model(tmp_path / "m", "onnx", recipe=recipe, output=tmp_path / "o")
-    weights = decode_weights(checkpoint, recipe.widen_head(checkpoint.head))
+    weights = decode_weights(checkpoint, recipe.widen_ends(checkpoint.head, "onnx"))
     expected = compute_logits(checkpoint, weights, TOKENS)
     rounded = run_onnx(tmp_path / "o", checkpoint.spec, TOKENS)
     # Activations have 8 bits within products; in floats the codes are exact.
@@ -122,7 +123,7 @@ def test_mlx_words_stand_for_the_values_of_the_codes(tmp_path, name):
     quantize_language_model(tmp_path / "m", "mlx", recipe=recipe, output=tmp_path / "o")
     stored = list_stored_tensors(tmp_path / "o" / "model.safetensors")
     config = json.loads((tmp_path / "o" / "config.json").read_text()).get("quantization", {})
-    for tensor, values in decode_weights(checkpoint, recipe.widen_head(checkpoint.head)).items():
+    for tensor, values in decode_weights(checkpoint, recipe.widen_ends(checkpoint.head)).items():
         base = tensor.removesuffix(".weight")
         if f"{base}.scales" not in stored:
             np.testing.assert_allclose(stored[tensor].read(), values, rtol=1e-3, atol=1e-6)
@@ -142,7 +143,7 @@ def test_mlx_words_stand_for_the_values_of_the_codes(tmp_path, name):
 def test_safetensors_hold_what_the_codes_stand_for(tmp_path):
     checkpoint = Checkpoint(write_checkpoint(tmp_path / "m", "phi4mini"))
     quantize_language_model(tmp_path / "m", "safetensors", recipe=Recipe("int4"), output=tmp_path / "o")
-    again, recipe = Checkpoint(tmp_path / "o"), Recipe("int4").widen_head(EMBEDDING)
+    again, recipe = Checkpoint(tmp_path / "o"), Recipe("int4").widen_ends(EMBEDDING)
     for name, values in decode_weights(checkpoint, recipe).items():
         np.testing.assert_allclose(again.read(name), values, rtol=1e-3, atol=1e-6)
 
@@ -182,9 +183,28 @@ def test_scales_that_a_format_cannot_hold_are_refused(tmp_path, kind, recipe, ot
 
 
 def test_the_head_of_four_bits_is_wider_unless_something_is_said():
-    assert Recipe("int4").widen_head(HEAD).find_precision(HEAD) == "int8"
-    assert Recipe("int4", keep={"lm_head": "int4"}).widen_head(HEAD).find_precision(HEAD) == "int4"
-    assert Recipe("fp16").widen_head(HEAD).find_precision(HEAD) == "fp16"
+    assert Recipe("int4").widen_ends(HEAD).find_precision(HEAD) == "int8"
+    assert Recipe("int4", keep={"lm_head": "int4"}).widen_ends(HEAD).find_precision(HEAD) == "int4"
+    assert Recipe("fp16").widen_ends(HEAD).find_precision(HEAD) == "fp16"
+
+
+def test_an_embedding_of_four_bits_is_wider_only_where_the_stock_tool_leaves_it_in_floats():
+    widths = {kind: Recipe("int4").widen_ends(HEAD, kind).find_precision(EMBEDDING) for kind in FORMATS}
+    assert widths == {**dict.fromkeys(FORMATS, "int4"), "onnx": "int8"}
+    for other in (Recipe("int4", keep={"embedding": "int4"}), Recipe("int4", "best")):
+        assert other.widen_ends(HEAD, "onnx").find_precision(EMBEDDING) == "int4"
+
+
+@pytest.mark.parametrize("family", ["phi3", "phi4mini"])
+@pytest.mark.parametrize("name", ["balanced", "best"])
+def test_layers_have_the_same_codes_whatever_a_format_widens(tmp_path, family, name):
+    checkpoint = Checkpoint(write_checkpoint(tmp_path / "m", family))
+    texts = list(np.random.default_rng(0).integers(0, 96, (6, 64)))
+    recipes = [Recipe("int4", name).widen_ends(checkpoint.head, kind) for kind in ("onnx", "openvino")]
+    recipes.append(settle_types(checkpoint, Recipe("int4", name)))
+    first, *others = (decode_weights(checkpoint, recipe, texts) for recipe in recipes)
+    layers = [tensor for tensor in first if ".layers." in tensor]
+    assert all(np.array_equal(first[tensor], other[tensor]) for tensor in layers for other in others)
 
 
 def test_what_a_format_does_not_have_is_refused_before_anything_is_written(tmp_path):
@@ -204,7 +224,7 @@ def test_openvino_gives_what_the_codes_stand_for(tmp_path, family, name):
     openvino = pytest.importorskip("openvino", reason="the package openvino is not installed")
     checkpoint, recipe = Checkpoint(write_checkpoint(tmp_path / "m", family)), RECIPES[name]
     quantize_language_model(tmp_path / "m", "openvino", recipe=recipe, output=tmp_path / "o")
-    weights = decode_weights(checkpoint, recipe.widen_head(checkpoint.head))
+    weights = decode_weights(checkpoint, recipe.widen_ends(checkpoint.head))
     settings = {
         "INFERENCE_PRECISION_HINT": "f32",
         "KV_CACHE_PRECISION": "f32",

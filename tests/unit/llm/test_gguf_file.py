@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from edgewright.core.errors import UsageError
-from edgewright.llm.forward import measure_text, read_embeddings, read_layer, run_layer
+from edgewright.llm.forward import measure_text, read_layer, run_layer
 from edgewright.llm.load.checkpoint import EMBEDDING, Checkpoint
 from edgewright.llm.quantize_model import choose_recipe, quantize_language_model
 from edgewright.llm.recipe import Recipe
@@ -111,7 +111,7 @@ def measure_states(folder, tensors, texts):
     checkpoint = Checkpoint(folder)
     results = []
     for text in texts:
-        state = read_embeddings(checkpoint, text)
+        state = tensors[name_tensor(EMBEDDING)][1][text]
         for number in range(checkpoint.spec.layers):
             names = read_layer(checkpoint, number)
             layer = {name: tensors[name_tensor(f"model.layers.{number}.{name}")][1] for name in names}

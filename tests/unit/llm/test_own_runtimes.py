@@ -46,7 +46,8 @@ def make(folder, kind, precision, activations=""):
     output = folder / f"{precision}-{activations}{kind}"
     output = output.with_name(f"{output.name}.gguf") if kind == "gguf" else output
     if not output.exists():
-        recipe = Recipe(precision, activations=activations)
+        # The same codes in all formats: of itself ONNX has a wider embedding.
+        recipe = Recipe(precision, activations=activations, keep={"embedding": precision})
         quantize_language_model(folder, kind, recipe=recipe, output=output)
     return output
 

@@ -175,6 +175,12 @@ def test_prompts_that_do_not_fit_are_refused(folder, prompt, words, tmp_path):
         generator.close()
 
 
+def test_a_backend_for_a_file_that_has_none_is_a_mistake_of_usage(folder, capsys):
+    words = ["llm", "run", str(folder / "int4"), "--prompt", "a", "--backend", "cpu"]
+    assert main(words) == 2
+    assert "a backend is for what `edgewright llm build` writes" in capsys.readouterr().err
+
+
 def test_the_beginning_of_a_long_talk_is_forgotten(folder):
     pytest.importorskip("tokenizers", reason="could not import 'tokenizers'")
     talk = [{"role": role, "content": "abab"} for role in ("user", "assistant") * 20]

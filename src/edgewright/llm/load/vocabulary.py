@@ -43,7 +43,10 @@ class Vocabulary:
 
 def read_vocabulary(folder: Path, size: int) -> Vocabulary:
     """The vocabulary of a folder, filled up to the rows of the embedding."""
-    tokenizer, settings = _read_json(folder / TOKENIZER), _read_json(folder / SETTINGS, needed=False)
+    tokenizer, settings = (
+        read_json_object(folder / TOKENIZER),
+        read_json_object(folder / SETTINGS, needed=False),
+    )
     model = tokenizer.get("model")
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
     if not isinstance(vocabulary, dict) or not isinstance(model, dict) or model.get("type") != "BPE":
@@ -74,7 +77,8 @@ def read_vocabulary(folder: Path, size: int) -> Vocabulary:
     )
 
 
-def _read_json(path: Path, *, needed: bool = True) -> dict[str, Any]:
+def read_json_object(path: Path, *, needed: bool = True) -> dict[str, Any]:
+    """The object in a JSON file of a checkpoint; empty where the file is not needed and not there."""
     if not path.is_file() and not needed:
         return {}
     try:
@@ -181,5 +185,5 @@ def find_template(folder: Path) -> str:
     """How a chat is spelled; empty where the folder does not say."""
     if (folder / TEMPLATE).is_file():
         return read_limited(folder / TEMPLATE, LARGEST).decode("utf-8", errors="replace")
-    template = _read_json(folder / SETTINGS, needed=False).get("chat_template")
+    template = read_json_object(folder / SETTINGS, needed=False).get("chat_template")
     return template if isinstance(template, str) else ""

@@ -1,50 +1,35 @@
 """From a checkpoint to graphs for the NPU: weights in codes, activations in 16 bits, compiled for a chip."""
 
-import json
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from edgewright.config.backend_config import BackendConfig
-from edgewright.config.context import EpContext
-from edgewright.core.errors import AccuracyGate, UnsupportedFeature, UsageError, Where
-from edgewright.core.files import Chunks, write_folder, write_whole
+from edgewright.core.errors import AccuracyGate, UsageError, Where
 from edgewright.core.numbers import Array
-from edgewright.ir.contract import dtype_word
-from edgewright.llm.calibration import read_calibration_texts
+from edgewright.llm.calibration import MOST_TOKENS, read_calibration_texts
 from edgewright.llm.evaluate_file import TextScore, evaluate_file
 from edgewright.llm.load.checkpoint import EMBEDDING, Checkpoint
-from edgewright.llm.load.config import CONFIG
-from edgewright.llm.npu.graphs import (
-    collect_samples,
-    make_float_model,
-    quantize_like,
-    quantize_prefill,
-)
-from edgewright.llm.npu.manifest import DECODE, FILE, PREFILL, Manifest
-from edgewright.llm.npu.matrices import Tensor
-from edgewright.llm.quantize_checkpoint import quantize_checkpoint
+from edgewright.llm.npu.compare_backends import BackendComparison, judge_natively
+from edgewright.llm.npu.make_parts import make_model
+from edgewright.llm.npu.manifest import Manifest
+from edgewright.llm.npu.plan_parts import choose_embedding, plan_parts
+from edgewright.llm.npu.write_model import NATIVE, write_model
 from edgewright.llm.quantize_model import check_score
 from edgewright.llm.recipe import BEST, FAST, Recipe
-from edgewright.llm.rounding.codes import Codes, join_codes
-from edgewright.llm.writers.companions import list_companions
-from edgewright.model.model import Model
-from edgewright.run.context.compile import CompileOrder, compile_graphs, find_provider
-from edgewright.run.context.ep_context import export_ep_context
+from edgewright.llm.sensitivity import widen_sensitive
+from edgewright.run.context.compile import CompileOrder, find_provider
 from edgewright.targets.soc import find_htp_soc
 
 # Weights in 4 bits: whole rows share a scale, or blocks of 64 a multiple of it.
 PER_CHANNEL, LPBQ = "per-channel", "lpbq"
 PRECISIONS = {"w4a16": "int4", "w8a16": "int8"}
-# Texts that show the ranges of activations: fewer let rare values saturate.
-MOST_TEXTS = 32
-# Weights that a context may hold (the library maps no more); larger models must be cut into several.
-MOST_BYTES = 2 << 30
-NATIVE = "htp-native"
-PIECE = 1 << 24
+# Of a value that is not rounded.
+WHOLE_BITS = 32
+# Of a part; large ones take minutes.
+COMPILE_SECONDS = 6 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -57,75 +42,128 @@ class LanguageModelBuild:
     recipe: str
     prefill: int
     context: int
+    # Layers of each part.
+    parts: tuple[int, ...]
+    embedding: str
+    kv_bits: int
     parameters: int
     file_bytes: dict[str, int]
-    # What compiled it; htp-sim writes a context of ours, which no device takes.
+    # What compiled it; htp-sim writes a context of ours, which no device takes; empty: nothing was compiled.
     compiler: str
     seconds: float
     # On the simulation, over the whole text, and on the emulator, over some of it.
     score: TextScore | None = None
     native_score: TextScore | None = None
+    # The emulator beside the simulation, on the same pieces.
+    comparison: BackendComparison | None = None
 
 
-def build_language_model(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
-    folder: Path | str,
-    output: Path | str,
-    *,
-    target: str,
-    calibration: Path | str,
-    precision: str = "w4a16",
-    recipe: str = LPBQ,
-    prefill: int = 128,
-    context: int = 4096,
-    text: Path | str | None = None,
-    native_windows: int = 0,
-    share_weights: bool = False,
-) -> LanguageModelBuild:
-    """Writes a folder that a phone's runtime, ours and ONNX Runtime's QNN provider read.
+@dataclass(frozen=True)
+class BuildRequest:
+    """What is built, for which chip, and how."""
 
-    Args:
-        folder: a Hugging Face checkpoint, or a GGUF file.
-        output: the folder to write.
-        target: the chip, such as SM8650.
-        calibration: a text, or a .npy file of tokens: ranges of activations, and codes of 4 bits.
-        precision: w4a16 or w8a16.
-        recipe: how weights of 4 bits share scales: lpbq or per-channel.
-        prefill: tokens that the graph for prompts takes at once.
-        context: tokens that the graphs look back on, new ones included.
-        text: what judges, on the simulation; None: nothing is run.
-        native_windows: pieces of that text that are run on the emulator, too.
-        share_weights: whether the context holds one copy of the weights for both graphs; ONNX Runtime's
-            provider crashes on such a context, so the ONNX files around it are left out.
-    """
-    start, checkpoint, place = time.monotonic(), Checkpoint(folder), Path(output)
-    chip = find_htp_soc(target)
-    manifest = Manifest(chip.name, precision, prefill, _check_context(checkpoint, prefill, context))
-    texts = read_calibration_texts(checkpoint, Path(calibration))
-    tensors = quantize_weights(checkpoint, precision, recipe, texts)
-    graphs = _make_graphs(checkpoint, manifest, tensors, texts)
+    # A Hugging Face checkpoint, or a GGUF file; and the folder to write.
+    checkpoint: Path | str
+    output: Path | str
+    # The chip, such as SM8650.
+    target: str
+    # A text, or a .npy file of tokens: ranges of activations, and codes of 4 bits; tokens of it at most.
+    calibration: Path | str
+    calibration_tokens: int = MOST_TOKENS
+    # w4a16 or w8a16; how weights of 4 bits share scales; fast, balanced or best, best for 4 bits otherwise.
+    precision: str = "w4a16"
+    recipe: str = LPBQ
+    effort: str | None = None
+    # Bits of a weight on the average over layers and head: matrices that matter most get 8 for 4.
+    mixed: float | None = None
+    # Tokens that the graph for prompts takes at once; those that graphs look back on, new ones included.
+    prefill: int = 128
+    context: int = 4096
+    # Of keys and values, 8 or 16.
+    kv_bits: int = 16
+    # Inside of the first graph, or outside: a file of rows; None: inside unless it is large.
+    embedding: str | None = None
+    # Contexts that the model is cut into; None: as few as hold it.
+    parts: int | None = None
+    # What judges, on the simulation; pieces of it that are run on the emulator, too; None: nothing is run.
+    text: Path | str | None = None
+    native_windows: int = 0
+    # Whether a context holds one copy of the weights for both graphs; ONNX Runtime's provider crashes on such
+    # a context, so the ONNX files around it are left out.
+    share_weights: bool = False
+    # Whether context binaries are made.
+    is_compiled: bool = True
+
+
+def build_language_model(request: BuildRequest) -> LanguageModelBuild:
+    """Writes a folder that a phone's runtime, ours and ONNX Runtime's QNN provider read."""
+    start, checkpoint, place = time.monotonic(), Checkpoint(request.checkpoint), Path(request.output)
+    manifest = _plan(checkpoint, request)
     provider = find_provider("htp")
-    order = CompileOrder(provider, chip, BackendConfig(is_weight_sharing=share_weights))
-    _write(checkpoint, place, manifest, graphs, order)
-    score = None if text is None else evaluate_file(place, text, against=checkpoint.source)
-    native = None
-    if text is not None and native_windows and provider == NATIVE:
-        native = evaluate_file(
-            place, text, against=checkpoint.source, windows=native_windows, backend=provider
-        )
+    _make(checkpoint, place, manifest, request, provider)
+    score, native, comparison = _judge(request, checkpoint, provider)
     return LanguageModelBuild(
         path=str(place),
-        target=chip.name,
-        precision=precision,
-        recipe=recipe if precision == "w4a16" else PER_CHANNEL,
-        prefill=prefill,
-        context=context,
+        target=manifest.target,
+        precision=request.precision,
+        recipe=request.recipe if request.precision == "w4a16" else PER_CHANNEL,
+        prefill=request.prefill,
+        context=request.context,
+        parts=manifest.parts,
+        embedding=manifest.embedding,
+        kv_bits=request.kv_bits,
         parameters=checkpoint.spec.weights,
         file_bytes={file.name: file.stat().st_size for file in sorted(place.iterdir())},
-        compiler=provider,
+        compiler=provider if request.is_compiled else "",
         seconds=time.monotonic() - start,
         score=score,
         native_score=native,
+        comparison=comparison,
     )
+
+
+def _plan(checkpoint: Checkpoint, request: BuildRequest) -> Manifest:
+    spec = checkpoint.spec
+    _check_context(checkpoint, request.prefill, request.context)
+    where = choose_embedding(spec, request.embedding)
+    return Manifest(
+        target=find_htp_soc(request.target).name,
+        precision=request.precision,
+        prefill=request.prefill,
+        context=request.context,
+        parts=plan_parts(spec, where, is_shared=request.share_weights, asked=request.parts),
+        embedding=where,
+        kv_bits=request.kv_bits,
+    )
+
+
+def _make(
+    checkpoint: Checkpoint, place: Path, manifest: Manifest, request: BuildRequest, provider: str
+) -> None:
+    """Weights are in files until all is written."""
+    texts = read_calibration_texts(checkpoint, Path(request.calibration), request.calibration_tokens)
+    config = BackendConfig(is_weight_sharing=request.share_weights)
+    order = CompileOrder(provider, find_htp_soc(request.target), config, timeout=COMPILE_SECONDS)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name[:64]}.") as weights:
+        recipe = choose_recipe(checkpoint, request.precision, request.recipe, request.effort)
+        if request.mixed is not None:
+            recipe = _widen(checkpoint, recipe, texts, request.mixed)
+        made = make_model(checkpoint, manifest, recipe, texts, Path(weights))
+        write_model(checkpoint, place, manifest, made, order if request.is_compiled else None)
+
+
+def _judge(
+    request: BuildRequest, checkpoint: Checkpoint, provider: str
+) -> tuple[TextScore | None, TextScore | None, BackendComparison | None]:
+    """On the simulation, and on the emulator where it is there and asked for."""
+    if request.text is None:
+        return None, None, None
+    score = evaluate_file(request.output, request.text, against=checkpoint.source)
+    if not request.native_windows or provider != NATIVE:
+        return score, None, None
+    native = judge_natively(Path(request.output), Path(request.text), checkpoint, request.native_windows)
+    return score, *native
 
 
 def check_build(built: LanguageModelBuild, limit: float) -> None:
@@ -134,13 +172,22 @@ def check_build(built: LanguageModelBuild, limit: float) -> None:
     native = built.native_score
     if native is not None and native.increase is not None and native.increase > limit:
         raise AccuracyGate(
-            f"on the emulator perplexity rises by {native.increase:.2f} %, the limit is {limit:g} %",
+            f"on the emulator perplexity rises by {native.increase:.2f} %, the limit is {limit:g} %"
+            f"{_name_first_layer(built.comparison)}",
             Where(file=built.path),
-            do="find the op: edgewright debug prefill.dlc --compare_backends htp-sim,htp-native",
+            do="choose 8 bits, a text that calibrates better, or a higher --max_increase",
         )
 
 
-def _check_context(checkpoint: Checkpoint, prefill: int, context: int) -> int:
+def _name_first_layer(comparison: BackendComparison | None) -> str:
+    """Where the emulator leaves the simulation, if it does."""
+    if comparison is None or comparison.is_close or comparison.first_layer is None:
+        return ""
+    number = comparison.first_layer
+    return f"; it differs from the simulation from layer {number} on ({comparison.layers[number]:.0f} dB)"
+
+
+def _check_context(checkpoint: Checkpoint, prefill: int, context: int) -> None:
     """Refuses what the graphs cannot be, before anything is computed."""
     room = checkpoint.spec.context
     if not 1 < prefill < context:
@@ -152,90 +199,22 @@ def _check_context(checkpoint: Checkpoint, prefill: int, context: int) -> int:
         raise UsageError(
             f"the context is {context}, the model has room for {room}", do=f"choose --context {room} or less"
         )
-    # Half a byte a weight is the least that any precision stores.
-    if checkpoint.spec.weights // 2 > MOST_BYTES:
-        raise UnsupportedFeature(
-            f"the model has {checkpoint.spec.weights / 1e9:.1f} billion weights, more than one context holds",
-            Where(file=str(checkpoint.source)),
-            do="`edgewright llm quantize` writes it for other runtimes; one of several contexts is to come",
-        )
-    return context
 
 
-def _choose_recipe(checkpoint: Checkpoint, precision: str, name: str) -> Recipe:
+def choose_recipe(checkpoint: Checkpoint, precision: str, name: str, effort: str | None = None) -> Recipe:
     """Scales are above 0, as QNN wants them; the embedding is looked up as it is, the head has 8 bits."""
-    keep = {EMBEDDING: "fp32", checkpoint.head: "int8"} if precision == "w4a16" else {EMBEDDING: "fp32"}
+    keep = {EMBEDDING: "fp32"} | {checkpoint.head: "int8"}
     width = LPBQ if precision == "w4a16" and name == LPBQ else PRECISIONS[precision]
-    effort = BEST if precision == "w4a16" else FAST
-    return Recipe(width, effort, 0, is_positive=True, keep=keep)
+    default = BEST if precision == "w4a16" else FAST
+    return Recipe(width, effort or default, 0, is_positive=True, keep=keep)
 
 
-def quantize_weights(
-    checkpoint: Checkpoint, precision: str, recipe: str, texts: Sequence[Array]
-) -> dict[str, Tensor]:
-    """All tensors of a model, matrices as codes."""
-    tensors: dict[str, Tensor] = {}
-    for tensor in quantize_checkpoint(checkpoint, _choose_recipe(checkpoint, precision, recipe), texts):
-        parts = [part for part in tensor.pieces if isinstance(part, Codes)]
-        tensors[tensor.name] = join_codes(parts) if parts else checkpoint.read(tensor.name)
-    return tensors
-
-
-def _make_graphs(
-    checkpoint: Checkpoint, manifest: Manifest, tensors: Mapping[str, Tensor], texts: Sequence[Array]
-) -> dict[str, Model]:
-    """Every tensor of the one has the encoding that it has in the other: states pass as they are."""
-    spec, head, shapes = checkpoint.spec, checkpoint.head, manifest.shapes
-    plain = make_float_model(spec, tensors, head, shapes[PREFILL], PREFILL)
-    pieces = [text[: manifest.context] for text in texts[:MOST_TEXTS]]
-    samples = collect_samples(plain, spec, shapes[PREFILL], pieces)
-    first = quantize_prefill(plain, spec, tensors, head, samples)
-    del plain, samples
-    other = make_float_model(spec, tensors, head, shapes[DECODE], DECODE)
-    return {PREFILL: first, DECODE: quantize_like(other, first.encodings("2.0.0"))}
-
-
-def _write(
-    checkpoint: Checkpoint, place: Path, manifest: Manifest, graphs: Mapping[str, Model], order: CompileOrder
-) -> None:
-    """Everything is made in a folder apart, and appears at once."""
-    with tempfile.TemporaryDirectory() as name:
-        made = Path(name)
-        for graph, model in graphs.items():
-            model.save(made / f"{graph}.dlc")
-        binary = made / f"{order.target.name}.bin"
-        fixed = [model.fixed_graph() for model in graphs.values()]
-        write_whole(binary, compile_graphs(fixed, order).chunks())
-        if order.provider == NATIVE and not order.config.is_weight_sharing:
-            for graph in graphs:
-                wrapper = EpContext(str(binary), str(made / f"{graph}.onnx"), graph)
-                export_ep_context(wrapper)
-        files: dict[str, Chunks] = {file.name: _iterate_file(file) for file in sorted(made.iterdir())}
-        encodings = json.dumps(graphs[PREFILL].encodings(), indent=1)
-        files["encodings.json"] = [f"{encodings}\n".encode()]
-        files[FILE] = [manifest.write({graph: _describe(model) for graph, model in graphs.items()})]
-        files[CONFIG] = [(checkpoint.folder / CONFIG).read_bytes()]
-        write_folder(place, files | list_companions(checkpoint.folder))
-
-
-def _iterate_file(file: Path) -> Iterator[bytes]:
-    """A file piece by piece: binaries are as large as the model."""
-    with file.open("rb") as opened:
-        while piece := opened.read(PIECE):
-            yield piece
-
-
-def _describe(model: Model) -> dict[str, Any]:
-    """Names, shapes, types and encodings of inputs and outputs, in their order."""
-    graph = model.fixed_graph()
-    return {
-        role: [_describe_tensor(name, graph.types[name]) for name in names]
-        for role, names in (("inputs", graph.inputs), ("outputs", graph.outputs))
-    }
-
-
-def _describe_tensor(name: str, tensor: Any) -> dict[str, Any]:
-    entry = {"name": name, "dtype": dtype_word(tensor.dtype), "shape": list(tensor.shape)}
-    if tensor.encoding is None:
-        return entry
-    return entry | {"scale": tensor.encoding.scales[0], "offset": tensor.encoding.offsets[0]}
+def _widen(checkpoint: Checkpoint, recipe: Recipe, texts: Sequence[Array], bits: float) -> Recipe:
+    """More bits where they matter most; an embedding that is looked up counts for nothing."""
+    spec = checkpoint.spec
+    if recipe.width != "int4":
+        raise UsageError("bits are mixed of 4 and 8, the precision has 8", do="use --precision w4a16")
+    table = 0 if spec.is_tied else spec.vocabulary * spec.hidden
+    share = table / spec.weights
+    widened, _ = widen_sensitive(checkpoint, recipe, texts, bits * (1 - share) + WHOLE_BITS * share)
+    return widened

@@ -1,10 +1,10 @@
-"""The decoder as an ONNX graph of plain operators and fixed shapes, its keys and values outside of it.
+"""The blocks of a decoder as ONNX graphs of plain operators and fixed shapes, keys and values outside.
 
 The names of inputs and outputs are those that Qualcomm's own exports of language models have.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,19 +13,24 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 from edgewright.core.numbers import Array
 from edgewright.llm.load.spec import ModelSpec
 from edgewright.llm.npu.manifest import GraphShape
-from edgewright.llm.npu.matrices import HEAD_MATRIX, name_matrix
+from edgewright.llm.npu.matrices import HeadPiece, name_matrix
 
 OPSET = 23  # the first with RMSNormalization
-TOKENS, MASK = "input_ids", "attention_mask"
+TOKENS, EMBEDDINGS, MASK = "input_ids", "inputs_embeds", "attention_mask"
 COSINES, SINES = "position_ids_cos", "position_ids_sin"
-LOGITS = "logits"
+NORMAL, LOGITS = "final_norm", "logits"
 PAST, PRESENT = "past_{kind}_{layer}_in", "past_{kind}_{layer}_out"
 KINDS = ("key", "value")
 Weights = Mapping[str, Array]
 
 
-class DecoderGraph:
-    """A model as one graph, from tokens to logits.
+def name_state(layers: int) -> str:
+    """The state of all tokens after so many layers; before the first it is the embedding."""
+    return f"hidden_states_{layers}" if layers else EMBEDDINGS
+
+
+class BlockGraph:
+    """A part of a model as a graph: its embedding, a layer, the last norm or rows of the head.
 
     Args:
         spec: the model.
@@ -39,12 +44,17 @@ class DecoderGraph:
         self._inputs: list[ValueInfoProto] = []
         self._outputs: list[ValueInfoProto] = []
 
-    def take_tokens(self, table: Array) -> str:
-        """Looks up the embedding of each token."""
+    def look_up_tokens(self, table: Array) -> None:
+        """Gives the embedding of each token."""
         self._inputs.append(helper.make_tensor_value_info(TOKENS, TensorProto.INT32, [1, self._shape.tokens]))
-        return self._add("Gather", [self._put("embed_tokens", table), TOKENS], "embedding")
+        self._give(EMBEDDINGS, self._rows, "Gather", [self._put("embed_tokens", table), TOKENS])
 
-    def take_positions(self) -> None:
+    @property
+    def _rows(self) -> list[int]:
+        """The shape of a state."""
+        return [1, self._shape.tokens, self._spec.hidden]
+
+    def _take_positions(self) -> None:
         """What all layers share: which tokens count, and where they stand."""
         tokens, context = self._shape.tokens, self._shape.context
         half = self._spec.rope.dims // 2
@@ -52,9 +62,10 @@ class DecoderGraph:
         for name in (COSINES, SINES):
             self._take(name, [1, 1, tokens, half])
 
-    def add_layer(self, number: int, weights: Weights, state: str) -> str:
-        """One layer; its keys and values become inputs and outputs."""
-        name = f"layer{number}"
+    def add_layer(self, number: int, weights: Weights) -> None:
+        """One layer; its state, keys and values are inputs and outputs."""
+        name, state = f"layer{number}", self._take(name_state(number), self._rows)
+        self._take_positions()
         normal = self._normalize(state, weights["input_layernorm"], f"{name}.attention_norm")
         mixed = self._attend(number, weights, normal)
         attended = self._multiply(number, mixed, weights, "o_proj")
@@ -65,13 +76,28 @@ class DecoderGraph:
         gate = self._add("Mul", [gates, share], f"{name}.gate")
         inner = self._add("Mul", [gate, ups], f"{name}.inner")
         fed = self._multiply(number, inner, weights, "down_proj")
-        return self._add("Add", [state, fed], f"{name}.state")
+        self._give(name_state(number + 1), self._rows, "Add", [state, fed])
 
-    def end_with_logits(self, state: str, gain: Array, head: Array) -> None:
-        """The final norm and the head, for every token."""
-        normal = self._normalize(state, gain, "final_norm")
-        matrix = self._put(HEAD_MATRIX, np.ascontiguousarray(head.T))
-        self._give(LOGITS, [1, self._shape.tokens, len(head)], "MatMul", [normal, matrix])
+    def normalize_last(self, gain: Array) -> None:
+        """The norm before the head."""
+        state = self._take(name_state(self._spec.layers), self._rows)
+        gain_name = self._put(f"{NORMAL}.gain", gain)
+        epsilon = self._spec.norm_epsilon
+        self._give(NORMAL, self._rows, "RMSNormalization", [state, gain_name], axis=-1, epsilon=epsilon)
+
+    def add_head(self, piece: HeadPiece, rows: Array) -> None:
+        """Logits of some words of the vocabulary, for every token."""
+        matrix = self._put(piece.matrix, np.ascontiguousarray(rows.T))
+        normal = self._take(NORMAL, self._rows)
+        self._give(piece.logits, [1, self._shape.tokens, len(rows)], "MatMul", [normal, matrix])
+
+    def join_logits(self, pieces: Sequence[HeadPiece]) -> None:
+        """Logits of all words, side by side."""
+        tokens, size = self._shape.tokens, self._spec.vocabulary
+        names = [
+            self._take(piece.logits, [1, tokens, piece.rows.stop - piece.rows.start]) for piece in pieces
+        ]
+        self._give(LOGITS, [1, tokens, size], "Concat", names, axis=-1)
 
     def make_model(self, name: str) -> ModelProto:
         """The graph, checked by nothing yet."""

@@ -1,4 +1,4 @@
-"""What a run of a decoder's graph is fed with: tokens, their positions, and the states of earlier ones."""
+"""What a run of a decoder's graphs is fed with: tokens, their positions, and the states of earlier ones."""
 
 from collections.abc import Mapping
 
@@ -15,63 +15,127 @@ from edgewright.llm.rotary import make_rotary_tables
 HIDDEN = -100.0
 
 
+class Positions:
+    """Which tokens count, and where they stand.
+
+    Args:
+        spec: the model.
+        length: tokens of the longest text; LongRoPE has other factors for long texts.
+    """
+
+    def __init__(self, spec: ModelSpec, length: int) -> None:
+        self._window = spec.window
+        self._tables = make_rotary_tables(spec, length)
+
+    def feed(self, start: int, count: int, shape: GraphShape) -> dict[str, Array]:
+        """Of a run that takes so many tokens after others; they stand at the end of what it takes."""
+        inputs = {MASK: self._make_mask(start, count, shape)}
+        for name, table in zip((COSINES, SINES), self._tables, strict=True):
+            rows = np.zeros((1, 1, shape.tokens, table.shape[1]), np.float32)
+            rows[0, 0, shape.tokens - count :] = table[start : start + count]
+            inputs[name] = rows
+        return inputs
+
+    def _make_mask(self, start: int, count: int, shape: GraphShape) -> Array:
+        """0 where a token looks at another, far below it elsewhere."""
+        places = np.full(shape.context, -1)
+        places[:start] = np.arange(start)
+        places[shape.context - count :] = np.arange(start, start + count)
+        own = places[shape.past :, None]
+        back = own - places[None]
+        is_seen = (places[None] >= 0) & (back >= 0) & (own >= 0)
+        if self._window:
+            is_seen &= back < self._window
+        # What stands where no token is looks at itself alone, so that its softmax has a sum.
+        is_seen[np.arange(shape.tokens), np.arange(shape.past, shape.context)] = True
+        return np.where(is_seen, np.float32(0), np.float32(HIDDEN))[None, None]
+
+
+class LayerStates:
+    """Keys and values of one layer, written in place: a token's stand where the token stands in the text.
+
+    Args:
+        spec: the model.
+        number: of the layer.
+        context: tokens of the longest text.
+        empty: what stands for 0 in keys and in values, with the type in which they are kept.
+    """
+
+    def __init__(self, spec: ModelSpec, number: int, context: int, empty: tuple[Array, Array]) -> None:
+        keys, values = empty
+        self._names = [[name.format(kind=kind, layer=number) for kind in KINDS] for name in (PAST, PRESENT)]
+        self._keys = np.full((spec.kv_heads, 1, spec.head_dim, context), keys)
+        self._values = np.full((spec.kv_heads, 1, context, spec.head_dim), values)
+
+    def feed(self, shape: GraphShape) -> dict[str, Array]:
+        """Those of earlier tokens, and places that no token has yet."""
+        if not shape.past:
+            return {}
+        past = (self._keys[..., : shape.past], self._values[:, :, : shape.past])
+        return dict(zip(self._names[0], past, strict=True))
+
+    def list_kept(self, length: int) -> list[Array]:
+        """Keys and values of so many tokens."""
+        return [self._keys[..., :length], self._values[:, :, :length]]
+
+    def take(self, outputs: Mapping[str, Array], start: int, count: int) -> None:
+        """Keeps the keys and values of the newest tokens."""
+        keys, values = (outputs[name] for name in self._names[1])
+        self._keys[..., start : start + count] = keys[..., -count:]
+        self._values[:, :, start : start + count] = values[:, :, -count:]
+
+
+def pad_tokens(tokens: Array, shape: GraphShape) -> Array:
+    """Fewer tokens than a run takes are preceded by ones that nothing looks at."""
+    padded = np.zeros((1, shape.tokens), np.int32)
+    padded[0, shape.tokens - len(tokens) :] = tokens
+    return padded
+
+
 class TextState:
-    """A text as graphs of fixed shapes see it: the newest tokens stand at the end of the context.
+    """A text as graphs of fixed shapes see it.
 
     Args:
         spec: the model.
         context: tokens that one run looks at, at most.
+        empty: what stands for 0 in the keys and values of each layer; real numbers where nothing is said.
+        length: tokens of the longest text that is expected; LongRoPE has other factors for long texts.
     """
 
-    def __init__(self, spec: ModelSpec, context: int) -> None:
-        self._spec, self._context = spec, context
-        self.length = 0
-        self._tables = make_rotary_tables(spec, context)
-        across = np.zeros((spec.kv_heads, 1, spec.head_dim, context), np.float32)
-        self._keys = [across.copy() for _ in range(spec.layers)]
-        self._values = [np.swapaxes(across, 2, 3).copy() for _ in range(spec.layers)]
+    def __init__(
+        self,
+        spec: ModelSpec,
+        context: int,
+        empty: list[tuple[Array, Array]] | None = None,
+        length: int | None = None,
+    ) -> None:
+        zero = np.zeros((), np.float32)
+        self._context, self.length = context, 0
+        self._positions = Positions(spec, length or context)
+        self._layers = [
+            LayerStates(spec, number, context, empty[number] if empty else (zero, zero))
+            for number in range(spec.layers)
+        ]
 
     def feed(self, tokens: Array, shape: GraphShape) -> dict[str, Array]:
-        """The inputs of a run; fewer tokens than it takes are preceded by ones that nothing looks at."""
-        count, past = len(tokens), shape.past
-        if self.length + count > self._context:
+        """The inputs of a run."""
+        count = len(tokens)
+        if self.length + count > self._context or self.length > shape.past:
             raise UsageError(
                 f"the text has {self.length + count} tokens, the graphs look back on {self._context}",
                 do="build with a longer --context, or shorten the text",
             )
-        padded = np.zeros((1, shape.tokens), np.int32)
-        padded[0, shape.tokens - count :] = tokens
-        inputs = {TOKENS: padded, MASK: self._make_mask(count, shape)}
-        for name, table in zip((COSINES, SINES), self._tables, strict=True):
-            rows = np.zeros((1, 1, shape.tokens, table.shape[1]), np.float32)
-            rows[0, 0, shape.tokens - count :] = table[self.length : self.length + count]
-            inputs[name] = rows
-        for layer in range(self._spec.layers if past else 0):
-            start = self._context - past
-            inputs[PAST.format(kind=KINDS[0], layer=layer)] = self._keys[layer][..., start:]
-            inputs[PAST.format(kind=KINDS[1], layer=layer)] = self._values[layer][:, :, start:]
+        inputs = {TOKENS: pad_tokens(tokens, shape), **self._positions.feed(self.length, count, shape)}
+        for layer in self._layers:
+            inputs |= layer.feed(shape)
         return inputs
 
-    def take(self, outputs: Mapping[str, Array], count: int) -> None:
-        """Keeps the keys and values of the newest tokens; the oldest leave."""
-        for layer in range(self._spec.layers):
-            keys = outputs[PRESENT.format(kind=KINDS[0], layer=layer)][..., -count:]
-            values = outputs[PRESENT.format(kind=KINDS[1], layer=layer)][:, :, -count:]
-            self._keys[layer] = np.concatenate([self._keys[layer][..., count:], keys], axis=3)
-            self._values[layer] = np.concatenate([self._values[layer][:, :, count:], values], axis=2)
-        self.length += count
+    def list_states(self) -> list[Array]:
+        """Keys and values of all layers for the tokens so far."""
+        return [array for layer in self._layers for array in layer.list_kept(self.length)]
 
-    def _make_mask(self, count: int, shape: GraphShape) -> Array:
-        """0 where a token looks at another, far below it elsewhere."""
-        places = np.full(shape.context, -1)
-        known = min(self.length, shape.past)
-        places[shape.past - known : shape.past] = np.arange(self.length - known, self.length)
-        places[shape.context - count :] = np.arange(self.length, self.length + count)
-        own = places[shape.past :, None]
-        back = own - places[None]
-        is_seen = (places[None] >= 0) & (back >= 0) & (own >= 0)
-        if self._spec.window:
-            is_seen &= back < self._spec.window
-        # What stands where no token is looks at itself alone, so that its softmax has a sum.
-        is_seen[np.arange(shape.tokens), np.arange(shape.past, shape.context)] = True
-        return np.where(is_seen, np.float32(0), np.float32(HIDDEN))[None, None]
+    def take(self, outputs: Mapping[str, Array], count: int) -> None:
+        """Keeps the keys and values of the newest tokens."""
+        for layer in self._layers:
+            layer.take(outputs, self.length, count)
+        self.length += count

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,11 @@ import numpy as np
 from edgewright.core.numbers import Array
 from edgewright.llm.load.checkpoint import list_layer_shapes, name_layer_tensor
 from edgewright.llm.load.spec import ModelSpec
-from edgewright.llm.rounding.codes import Codes
+from edgewright.llm.rounding.codes import Codes, pick_rows
 
-HEAD_MATRIX = "lm_head"
 Tensor = Codes | Array
+# Weights of the head that one matrix holds: words of a large vocabulary are cut into several.
+HEAD_WEIGHTS = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,25 @@ class Matrix:
     name: str
     source: str
     rows: slice
+
+
+@dataclass(frozen=True)
+class HeadPiece:
+    """Some words of the vocabulary: the matrix that has their rows, and what it gives."""
+
+    rows: slice
+    matrix: str = "lm_head"
+    logits: str = "logits"
+
+
+def cut_head(spec: ModelSpec) -> list[HeadPiece]:
+    """The head as one matrix, or as several of nearly the same size."""
+    count = -(-spec.vocabulary * spec.hidden // HEAD_WEIGHTS)
+    if count == 1:
+        return [HeadPiece(slice(0, spec.vocabulary))]
+    borders = np.linspace(0, spec.vocabulary, count + 1).round().astype(int).tolist()
+    pieces = enumerate(pairwise(borders))
+    return [HeadPiece(slice(*rows), f"lm_head_{number}", f"logits_{number}") for number, rows in pieces]
 
 
 def list_matrices(spec: ModelSpec) -> Iterator[Matrix]:
@@ -51,7 +72,7 @@ def list_layer_weights(spec: ModelSpec, number: int, tensors: Mapping[str, Tenso
     here = {name: tensors[name_layer_tensor(number, name)] for name in list_layer_shapes(spec)}
     weights = {}
     for matrix in list_matrices(spec):
-        weights[matrix.name] = decode(here[f"{matrix.source}.weight"])[matrix.rows]
+        weights[matrix.name] = decode_rows(here[f"{matrix.source}.weight"], matrix.rows)
         if f"{matrix.source}.bias" in here:
             weights[f"{matrix.name}.bias"] = decode(here[f"{matrix.source}.bias"])[matrix.rows]
     norms = {name.removesuffix(".weight"): decode(here[name]) for name in here if "norm" in name}
@@ -63,16 +84,19 @@ def decode(tensor: Tensor) -> Array:
     return tensor.decode() if isinstance(tensor, Codes) else tensor
 
 
-def describe_codes(spec: ModelSpec, tensors: Mapping[str, Tensor], head: str) -> list[dict[str, Any]]:
-    """Encodings of all matrices in few bits, as overrides of a quantizer."""
+def decode_rows(tensor: Tensor, rows: slice) -> Array:
+    """What some rows stand for; the others are not made."""
+    return decode(pick_rows(tensor, rows)) if isinstance(tensor, Codes) else tensor[rows]
+
+
+def describe_layer(spec: ModelSpec, number: int, tensors: Mapping[str, Tensor]) -> list[dict[str, Any]]:
+    """Encodings of a layer's matrices in few bits, as overrides of a quantizer."""
     entries = []
-    for number in range(spec.layers):
-        for matrix in list_matrices(spec):
-            codes = tensors[name_layer_tensor(number, f"{matrix.source}.weight")]
-            if isinstance(codes, Codes):
-                entries.append(_describe(name_matrix(number, matrix.name), codes, matrix.rows))
-    codes = tensors[head]
-    return [*entries, _describe(HEAD_MATRIX, codes, slice(None))] if isinstance(codes, Codes) else entries
+    for matrix in list_matrices(spec):
+        codes = tensors[name_layer_tensor(number, f"{matrix.source}.weight")]
+        if isinstance(codes, Codes):
+            entries.append(describe_codes(name_matrix(number, matrix.name), codes, matrix.rows))
+    return entries
 
 
 def name_matrix(layer: int, matrix: str) -> str:
@@ -80,7 +104,7 @@ def name_matrix(layer: int, matrix: str) -> str:
     return f"layer{layer}.{matrix}.weight"
 
 
-def _describe(name: str, codes: Codes, rows: slice) -> dict[str, Any]:
+def describe_codes(name: str, codes: Codes, rows: slice = slice(None)) -> dict[str, Any]:
     """A graph holds matrices as [inputs, outputs]: channels are the last axis, blocks run along the first."""
     entry: dict[str, Any] = {"name": name, "output_dtype": f"int{codes.grid.bits}"}
     if codes.nested is None or codes.scales.shape[1] == 1:

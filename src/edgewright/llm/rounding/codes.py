@@ -144,6 +144,11 @@ def join_codes(parts: Sequence[Codes], axis: int = 0) -> Codes:
     return _combine(parts, lambda arrays: library.concatenate(arrays, axis=axis))
 
 
+def pick_rows(codes: Codes, rows: slice | Array) -> Codes:
+    """Some rows of a matrix."""
+    return _combine([codes], lambda arrays: arrays[0][rows])
+
+
 def choose_rows(is_other: Array, codes: Codes, other: Codes) -> Codes:
     """The rows of two quantizations of a matrix, each from the one that is chosen."""
     library = find_library(codes.codes)

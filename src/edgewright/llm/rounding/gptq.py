@@ -2,6 +2,7 @@
 
 import math
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,17 @@ import numpy as np
 from edgewright.core.errors import BadInput
 from edgewright.core.numbers import Array
 from edgewright.llm.arrays import cast, find_library, invert, load_kernels, run_recorded, turn
-from edgewright.llm.rounding.codes import Codes, Grid, join_codes
+from edgewright.llm.rounding.codes import Codes, Grid, join_codes, pack_codes
 from edgewright.llm.rounding.refine import refine_codes
 from edgewright.llm.rounding.rows import quantize_by_rows
-from edgewright.llm.rounding.scales import Scales, choose_units, pack_span, search_scales
+from edgewright.llm.rounding.scales import (
+    Scales,
+    choose_units,
+    find_grid_kernels,
+    list_shifts,
+    pack_span,
+    search_scales,
+)
 from edgewright.llm.threads import keep_products_single
 
 # Added to the diagonal as a share of its mean, so that the inverse exists.
@@ -28,10 +36,10 @@ PANEL = 128
 class Compensation:
     """What rounding needs to know of a matrix's inputs; rows of the matrix come piece by piece."""
 
-    def __init__(self, moments: Array) -> None:
+    def __init__(self, moments: Array, damping: float = DAMPING) -> None:
         library = find_library(moments)
         # Sums over tokens of the products of inputs, [columns, columns].
-        damped = damp_moments(moments)
+        damped = damp_moments(moments, damping)
         self.moments = cast(damped, "float32")
         # The upper triangle whose product with its transpose is the moments.
         factor = library.flip(find_triangle(library.flip(damped, (0, 1))), (0, 1))
@@ -58,6 +66,9 @@ class Compensation:
         return quantize_by_rows(weights, quantize_rows, ROWS_PIECE)
 
     def _quantize_rows(self, weights: Array, grid: Grid) -> Codes:
+        kernels = find_grid_kernels(weights, grid)
+        if kernels is not None and grid.find_block(weights.shape[1]) % 4 == 0:
+            return self._quantize_compiled(kernels, weights, grid)
         # Each column is taken by itself.
         columns = turn(cast(weights, "float32"))
         errors = find_library(columns).zeros_like(columns)
@@ -72,6 +83,24 @@ class Compensation:
                 places = range(first, first + span)
                 parts.append(self._quantize_span(columns, targets, errors, places, stop, grid))
         return join_codes(parts, axis=1)
+
+    def _quantize_compiled(self, kernels: Any, weights: Array, grid: Grid) -> Codes:
+        """The same in loops over values that stay in the fastest memory."""
+        (rows, columns), block = weights.shape, grid.find_block(weights.shape[1])
+        codes = np.empty((rows, columns), np.uint8)
+        chosen = np.empty((2, rows, columns // block), np.float32)
+        kernels.round_rows(
+            *(cast(weights, "float32"), self._taken, self._costs.reshape(-1, block)),
+            *(list_shifts(), np.array([grid.lowest, grid.highest], np.float32)),
+            *(grid.is_symmetric, codes, chosen),
+        )
+        codes = codes.view(np.int8) if grid.is_symmetric else codes
+        return pack_codes(codes, chosen[0], None if grid.is_symmetric else chosen[1], grid)
+
+    @cached_property
+    def _taken(self) -> Array:
+        """Of each column, what it takes on of the errors of those before it."""
+        return turn(self._shares)
 
     def _quantize_span(
         self, columns: Array, targets: Array, errors: Array, places: range, stop: int, grid: Grid
@@ -127,7 +156,7 @@ def round_columns(  # noqa: PLR0913, PLR0917 - recorded by position
     return codes, errors
 
 
-def damp_moments(moments: Array) -> Array:
+def damp_moments(moments: Array, damping: float = DAMPING) -> Array:
     """Moments whose inverse exists: inputs that are always 0 count as independent ones."""
     # Products of large matrices in double precision take numpy twice as long.
     matrix = moments + 0.0 if isinstance(moments, np.ndarray) else cast(moments, "float64") + 0.0
@@ -135,7 +164,7 @@ def damp_moments(moments: Array) -> Array:
     dead = cast(diagonal <= 0, "float64")
     mean = float((diagonal + dead).mean())
     every = list(range(len(matrix)))
-    matrix[every, every] += dead + (DAMPING * mean if math.isfinite(mean) else 1.0)
+    matrix[every, every] += dead + (damping * mean if math.isfinite(mean) else 1.0)
     return matrix
 
 

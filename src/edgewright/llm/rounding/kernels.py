@@ -127,6 +127,23 @@ def keep_better(tile: Array, costs: Array, lanes: Array, limits: Array) -> None:
 
 
 @compile_kernel(
+    "void(float32[:,::1], float32[::1], float32[::1], float32[::1], b1, float32[:,::1])", "contract"
+)
+def search_tile(
+    tile: Array, costs: Array, shifts: Array, limits: Array, is_symmetric: bool, lanes: Array
+) -> None:
+    """The scale and the zero of each lane."""
+    find_bounds(tile, lanes)
+    for number in range(len(shifts)):
+        propose_scales(lanes, shifts[number], limits, is_symmetric)
+        fit_scales(tile, costs, lanes, limits)
+        keep_better(tile, costs, lanes, limits)
+    for lane in range(TILE):
+        scale = lanes[SCALE, lane]
+        lanes[INVERSE, lane] = NONE if scale == NONE else ONE / scale
+
+
+@compile_kernel(
     "void(float32[:,:,:], float32[:,::1], float32[::1], float32[::1], b1, float32[:,:,::1])", "contract"
 )
 def search_blocks(
@@ -143,11 +160,7 @@ def search_blocks(
                 row = start + (lane if lane < rows else 0)
                 for place in range(count):
                     tile[place, lane] = blocks[row, block, place]
-            find_bounds(tile, lanes)
-            for number in range(len(shifts)):
-                propose_scales(lanes, shifts[number], limits, is_symmetric)
-                fit_scales(tile, costs[block], lanes, limits)
-                keep_better(tile, costs[block], lanes, limits)
+            search_tile(tile, costs[block], shifts, limits, is_symmetric, lanes)
             for lane in range(rows):
                 chosen[0, start + lane, block] = lanes[SCALE, lane]
                 chosen[1, start + lane, block] = lanes[ZERO, lane]
@@ -193,6 +206,96 @@ def round_columns(  # noqa: PLR0913, PLR0917 - by position
                 share = shares[column, later]
                 for lane in range(TILE):
                     tile[later, lane] += share * gaps[lane]
+
+
+@compile_kernel(
+    "void(float32[:,::1], float32[:,:], float32[:,::1], float32[::1], float32[:,::1])", "contract"
+)
+def round_tile(tile: Array, shares: Array, lanes: Array, limits: Array, values: Array) -> None:
+    """Codes in place of targets, each corrected for those before it; errors in place of values."""
+    lowest, highest = limits
+    inverse, scales, zeros = lanes[INVERSE], lanes[SCALE], lanes[ZERO]
+    for column in range(len(tile)):
+        for lane in range(TILE):
+            code = ((tile[column, lane] * inverse[lane] + zeros[lane]) + WHOLE) - WHOLE
+            code = min(max(code, lowest), highest)
+            tile[column, lane] = code
+            values[column, lane] -= (code - zeros[lane]) * scales[lane]
+        for later in range(column + 1, len(tile)):
+            share = shares[later, column]
+            for lane in range(TILE):
+                tile[later, lane] += share * values[column, lane]
+
+
+@compile_kernel("UniTuple(float32, 4)(float32[:,:], int64, int64)")
+def take_four(shares: Array, row: int, column: int) -> Any:
+    """Neighbours in a row."""
+    return shares[row, column], shares[row, column + 1], shares[row, column + 2], shares[row, column + 3]
+
+
+@compile_kernel("void(float32[:,::1], float32[:,:], float32[:,::1])", "contract")
+def pass_on(targets: Array, shares: Array, errors: Array) -> None:
+    """Adds their shares of the errors of a block to later columns, four of each at a time."""
+    for later in range(0, len(targets), 4):
+        first, second = targets[later], targets[later + 1]
+        third, fourth = targets[later + 2], targets[later + 3]
+        for column in range(0, len(errors), 4):
+            a0, a1, a2, a3 = take_four(shares, later, column)
+            b0, b1, b2, b3 = take_four(shares, later + 1, column)
+            c0, c1, c2, c3 = take_four(shares, later + 2, column)
+            d0, d1, d2, d3 = take_four(shares, later + 3, column)
+            for lane in range(TILE):
+                e0, e1 = errors[column, lane], errors[column + 1, lane]
+                e2, e3 = errors[column + 2, lane], errors[column + 3, lane]
+                first[lane] += a0 * e0 + a1 * e1 + a2 * e2 + a3 * e3
+                second[lane] += b0 * e0 + b1 * e1 + b2 * e2 + b3 * e3
+                third[lane] += c0 * e0 + c1 * e1 + c2 * e2 + c3 * e3
+                fourth[lane] += d0 * e0 + d1 * e1 + d2 * e2 + d3 * e3
+
+
+@compile_kernel("void(float32[:,:], int64, float32[:,::1])", "contract")
+def load_tile(rows: Array, start: int, tile: Array) -> None:
+    """Columns of rows from a place on, as many as a tile has; rows that are not there are the first."""
+    for lane in range(TILE):
+        row = rows[lane if lane < len(rows) else 0]
+        for place in range(len(tile)):
+            tile[place, lane] = row[start + place]
+
+
+@compile_kernel(
+    "void(float32[:,:], float32[:,::1], float32[:,::1], float32[::1], float32[::1], b1, uint8[:,::1],"
+    " float32[:,:,::1])",
+    "contract",
+)
+def round_rows(  # noqa: PLR0913, PLR0917 - by position
+    weights: Array,
+    shares: Array,
+    costs: Array,
+    shifts: Array,
+    limits: Array,
+    is_symmetric: bool,
+    codes: Array,
+    chosen: Array,
+) -> None:
+    """GPTQ of rows, a tile at a time: shares[later, earlier] of errors, costs [blocks, values]."""
+    (height, columns), (count, block) = weights.shape, costs.shape
+    targets, lanes = np.empty((columns, TILE), np.float32), np.empty((10, TILE), np.float32)
+    errors = np.empty((block, TILE), np.float32)
+    for start in range(0, height, TILE):
+        rows = weights[start : start + TILE]
+        load_tile(rows, 0, targets)
+        for number in range(count):
+            first, after = number * block, (number + 1) * block
+            tile = targets[first:after]
+            load_tile(rows, first, errors)
+            search_tile(tile, costs[number], shifts, limits, is_symmetric, lanes)
+            round_tile(tile, shares[first:after, first:after], lanes, limits, errors)
+            pass_on(targets[after:], shares[after:, first:after], errors)
+            for lane in range(len(rows)):
+                chosen[0, start + lane, number] = lanes[SCALE, lane]
+                chosen[1, start + lane, number] = lanes[ZERO, lane]
+                for place in range(block):
+                    codes[start + lane, first + place] = np.uint8(np.int32(tile[place, lane]) & 255)
 
 
 @compile_kernel("void(uint8[:,::1], b1, float32[:,::1], float32[:,::1], float32[:,::1])", "contract")

@@ -133,11 +133,19 @@ def _quantize_span(values: Array, grid: Grid, importance: Array) -> Codes:
     return pack_span(choose_codes(blocks, chosen, grid).reshape(values.shape), chosen, units, grid)
 
 
+def find_grid_kernels(values: Array, grid: Grid) -> Any:
+    """The compiled loops where they take these values: scales of either sign, that are not nested."""
+    is_plain = grid.nesting is None and not grid.is_positive
+    return load_kernels() if is_plain and isinstance(values, np.ndarray) else None
+
+
+def list_shifts() -> Array:
+    """Steps of codes by which tried scales are away from those that reach the largest value."""
+    return np.linspace(-REACH, REACH, TRIES).astype(np.float32)
+
+
 def _search_plain_scales(blocks: Array, importance: Array, grid: Grid) -> Scales:
-    shifts = np.linspace(-REACH, REACH, TRIES)
-    # The compiled loops take scales of either sign.
-    is_compiled = isinstance(blocks, np.ndarray) and not grid.is_positive
-    kernels = load_kernels() if is_compiled else None
+    shifts, kernels = list_shifts(), find_grid_kernels(blocks, grid)
     if kernels is not None:
         return _search_compiled(kernels, blocks, importance, grid, shifts)
     candidates = _list_scales(blocks, grid, shifts)
@@ -157,7 +165,7 @@ def _search_compiled(kernels: Any, blocks: Array, importance: Array, grid: Grid,
     costs = np.ascontiguousarray(importance, np.float32)
     limits = np.array([grid.lowest, grid.highest], np.float32)
     kernels.search_blocks(
-        *(np.asarray(blocks, np.float32), costs, shifts.astype(np.float32)),
+        *(np.asarray(blocks, np.float32), costs, shifts),
         *(limits, grid.is_symmetric, chosen),
     )
     return Scales(chosen[0], None if grid.is_symmetric else chosen[1])

@@ -64,6 +64,14 @@ class OwnRoom(Protocol):
         """Tokens that the model was made for."""
 
 
+@runtime_checkable
+class OwnRanges(Protocol):
+    """What keeps states in fixed point, whose ranges a text may leave."""
+
+    def get_limit_share(self) -> float:
+        """The share of keys and values so far that are at an end of their range."""
+
+
 def find_kind(path: Path) -> str:
     """The format of a file or folder, by what is in it."""
     if path.is_file():

@@ -10,6 +10,10 @@ CODEC = Codec(
         errors.BadInput,
         errors.EnvironmentProblem,
         errors.LimitExceeded,
+        errors.ShapeMismatch,
+        errors.TypeMismatch,
         errors.UnsupportedFeature,
+        errors.UnsupportedOp,
+        errors.UsageError,
     )
 )

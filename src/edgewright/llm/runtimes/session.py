@@ -86,6 +86,11 @@ class RuntimeSession:
         room: int | None = self._call("get_room")
         return room
 
+    def get_limit_share(self) -> float | None:
+        """The share of keys and values at an end of their range; None where they are floats."""
+        share: float | None = self._call("get_limit_share")
+        return share
+
     def get_template(self) -> str:
         """How a chat is spelled, as the file says."""
         return self._call("get_template") or ""

@@ -11,7 +11,7 @@ from edgewright.abi.worker_process import answer_by, serve
 from edgewright.core.numbers import Array
 from edgewright.core.signals import leave_to_caller
 from edgewright.llm.forward import compute_losses
-from edgewright.llm.runtimes.decoder import Decoder, OwnRoom, OwnTokenizer, open_decoder
+from edgewright.llm.runtimes.decoder import Decoder, OwnRanges, OwnRoom, OwnTokenizer, open_decoder
 from edgewright.llm.runtimes.messages import CODEC
 
 
@@ -79,6 +79,10 @@ class Host:
     def get_room(self) -> int | None:
         """Tokens that the model was made for."""
         return self._decoder.get_room() if isinstance(self._decoder, OwnRoom) else None
+
+    def get_limit_share(self) -> float | None:
+        """The share of states at an end of their range; None where states are floats."""
+        return self._decoder.get_limit_share() if isinstance(self._decoder, OwnRanges) else None
 
     def get_template(self) -> str | None:
         """How a chat is spelled."""

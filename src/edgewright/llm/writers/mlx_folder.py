@@ -24,7 +24,7 @@ WORD = 32
 
 def write_mlx(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Sequence[Array] = ()) -> None:
     """Quantizes a checkpoint into a folder."""
-    writer = _MlxModel(checkpoint, recipe.widen_head(checkpoint.head))
+    writer = _MlxModel(checkpoint, recipe.widen_ends(checkpoint.head))
     write_folder(
         path,
         {

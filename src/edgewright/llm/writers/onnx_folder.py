@@ -24,7 +24,7 @@ OPSET, RUNTIME_OPSET, IR_VERSION = 21, 1, 10
 
 def write_onnx(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Sequence[Array] = ()) -> None:
     """Quantizes a checkpoint into a folder."""
-    writer = _OnnxModel(checkpoint, recipe.widen_head(checkpoint.head))
+    writer = _OnnxModel(checkpoint, recipe.widen_ends(checkpoint.head, "onnx"))
     # In this order: the model names the places that the weights got.
     write_folder(
         path,

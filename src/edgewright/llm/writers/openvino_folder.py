@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.core.files import write_folder
+from edgewright.core.files import find_existing_folder, write_folder
 from edgewright.core.numbers import Array
 from edgewright.core.optional import require
 from edgewright.llm.load.checkpoint import Checkpoint
@@ -31,9 +31,11 @@ CHUNK = 1 << 24
 
 def write_openvino(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Sequence[Array] = ()) -> None:
     """Quantizes a checkpoint into a folder."""
-    model = _make_model(checkpoint, recipe.widen_head(checkpoint.head), texts)
-    path.resolve().parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{path.name[:64]}.", dir=path.resolve().parent) as part:
+    # Before minutes of work: the settings may be no JSON.
+    settings = spell_settings(checkpoint.folder)
+    model = _make_model(checkpoint, recipe.widen_ends(checkpoint.head), texts)
+    ground = find_existing_folder(path.resolve().parent)
+    with tempfile.TemporaryDirectory(prefix=f".{path.name[:64]}.", dir=ground) as part:
         # OpenVINO writes files by their names only.
         require("openvino", to="write OpenVINO models").serialize(model, Path(part, MODEL), Path(part, DATA))
         write_tokenizer_models(checkpoint.folder, Path(part))
@@ -43,7 +45,7 @@ def write_openvino(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Se
                 **{file.name: _iterate_file(file) for file in sorted(Path(part).iterdir())},
                 CONFIG: [(checkpoint.folder / CONFIG).read_bytes()],
                 **list_companions(checkpoint.folder),
-                **spell_settings(checkpoint.folder),
+                **settings,
             },
         )
 

@@ -6,9 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from edgewright.core.files import read_limited
 from edgewright.core.optional import require
-from edgewright.llm.load.vocabulary import LARGEST, SETTINGS, TOKENIZER, find_template
+from edgewright.llm.load.vocabulary import SETTINGS, TOKENIZER, find_template, read_json_object
 
 log = logging.getLogger(__name__)
 PACKAGES = ("openvino_tokenizers", "transformers")
@@ -44,7 +43,7 @@ def write_tokenizer_models(source: Path, folder: Path) -> None:
 
 def spell_settings(source: Path) -> dict[str, list[bytes]]:
     """tokenizer_config.json with words as plain texts: OpenVINO GenAI takes no other."""
-    settings = _read_settings(source)
+    settings = read_json_object(source / SETTINGS, needed=False)
     if not any(isinstance(settings.get(name), dict) for name in WORDS):
         return {}
     words = {name: _read_word(settings[name]) for name in WORDS if settings.get(name)}
@@ -55,7 +54,7 @@ def _convert_tokenizer(source: Path) -> tuple[Any, Any]:
     """Read as data: nothing of the folder is executed."""
     to = "write the tokenizer for OpenVINO GenAI"
     transformers, converter = require("transformers", to=to), require("openvino_tokenizers", to=to)
-    settings = _read_settings(source)
+    settings = read_json_object(source / SETTINGS, needed=False)
     words = {name: _read_word(settings[name]) for name in WORDS if settings.get(name)}
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_file=str(source / TOKENIZER), clean_up_tokenization_spaces=False, **words
@@ -63,11 +62,6 @@ def _convert_tokenizer(source: Path) -> tuple[Any, Any]:
     tokenizer.chat_template = find_template(source) or None
     models: tuple[Any, Any] = converter.convert_tokenizer(tokenizer, with_detokenizer=True)
     return models
-
-
-def _read_settings(source: Path) -> dict[str, Any]:
-    path = source / SETTINGS
-    return dict(json.loads(read_limited(path, LARGEST))) if path.is_file() else {}
 
 
 def _read_word(value: Any) -> str:

@@ -30,7 +30,7 @@ def write_safetensors(
     is_lpbq = recipe.has_precision("lpbq")
     # QNN has no blocks of 8 bits.
     recipe = replace(recipe, block=0) if recipe.precision == "lpbq" else recipe
-    recipe = recipe.widen_head(checkpoint.head)
+    recipe = recipe.widen_ends(checkpoint.head)
     dtype = "float32" if recipe.precision == "fp32" else "float16"
     tensors = [
         WrittenTensor(name, dtype, checkpoint.find(name).shape) for name in list_tensor_names(checkpoint)
