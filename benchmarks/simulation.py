@@ -61,7 +61,7 @@ def measure(path: Path, precision: str) -> Simulation:
         sessions = [plain, _session(exported)]
         if weight_bits == 8:
             peer = Path(folder) / "peer.onnx"
-            quantize_static(model, feeds, peer, act_bits)
+            quantize_static(model, feeds, peer, precision)
             sessions.append(_session(peer))
         simulations = [_simulated(ours, feeds[0], backend) for backend in ("htp-sim-fast", "htp-sim")]
         times = interleaved([*(_call(s, feeds[0]) for s in sessions), *simulations], PAIRS)

@@ -1,6 +1,7 @@
 """Kinds of small networks whose integers are compared: op, shape, what stands before or behind."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,9 +26,10 @@ from edgewright.ops.elementwise import (
     ElementWiseMultiply,
     ElementWiseSubtract,
 )
+from edgewright.ops.elementwise_generic import ElementWiseNeuron, NeuronOperation
 from edgewright.ops.elementwise_unary import ElementWiseExp
 from edgewright.ops.matmul import FullyConnected, MatMul
-from edgewright.ops.norm import LayerNorm
+from edgewright.ops.norm import Batchnorm, LayerNorm
 from edgewright.ops.pool import PoolAvg2d, PoolMax2d
 from edgewright.ops.rearrange import Concat
 from edgewright.ops.reduce import ReduceMean, ReduceSum
@@ -72,6 +74,16 @@ def convolve_depthwise(net: RandomNet, *, size: int = 3, stride: int = 1) -> str
     return net.add(op, value, weights, net.add_bias(value, weights))
 
 
+def convolve_points(net: RandomNet) -> str:
+    """A factor for each channel, one of them larger than all others."""
+    value = net.add_input(1, 4, 4, 192)
+    real = net.random.uniform(-1, 1, (1, 1, 1, 192))
+    real[..., 0] = 2.5
+    weights = net.add_weights_of(real, axis=3)
+    op = DepthWiseConv2d(stride=(1, 1), pad_amount=NONE)
+    return net.add(op, value, weights, net.add_bias(value, weights))
+
+
 def convolve_back(net: RandomNet) -> str:
     """A transposed convolution that doubles an image."""
     value = net.add_input(1, 8, 8, 32)
@@ -108,6 +120,11 @@ def combine_constant(net: RandomNet, *, op: Op, shape: tuple[int, ...]) -> str:
     return net.add(op, net.add_input(*IMAGE), constant)
 
 
+def sum_few_channels(net: RandomNet) -> str:
+    """A sum of two inputs of 8 channels."""
+    return net.add(ElementWiseAdd(), net.add_input(1, 16, 16, 8), net.add_input(1, 16, 16, 8))
+
+
 def square(net: RandomNet) -> str:
     """An input times itself."""
     value = net.add_input(*IMAGE)
@@ -126,6 +143,14 @@ def activate(net: RandomNet, *, op: Op) -> str:
     return net.add(op, convolve(net, size=1))
 
 
+def rectify(net: RandomNet) -> str:
+    """A Relu that has the encoding of the convolution before it, numbers below zero included."""
+    value = convolve(net, size=1)
+    found = net.add(Relu(), value)
+    net.graph.types[found] = net.graph.types[value]
+    return found
+
+
 def gate(net: RandomNet) -> str:
     """SiLU behind a convolution; of 12 x 12 places in 16 bits the library makes nonsense."""
     value = convolve(net, net.add_input(1, 16, 16, 32), size=1)
@@ -136,6 +161,17 @@ def bend(net: RandomNet, *, is_behind: bool) -> str:
     """A slope for each channel."""
     value = convolve(net, size=1) if is_behind else net.add_input(*IMAGE)
     return net.add(Prelu(), value, net.add_constant(net.random.uniform(0.05, 0.4, 32)))
+
+
+def bend_hard(net: RandomNet) -> str:
+    """HardSigmoid, which has one encoding of each width on HTP."""
+    op = ElementWiseNeuron(operation=NeuronOperation.HARD_SIGMOID, alpha=1 / 6, beta=0.5)
+    name = net.add(op, net.add_input(*IMAGE, spread=4.0))
+    kind = net.graph.types[name]
+    if kind.encoding is not None:
+        encoding = replace(kind.encoding, scales=(2.0**-kind.encoding.bitwidth,), offsets=(0,))
+        net.graph.types[name] = replace(kind, encoding=encoding)
+    return name
 
 
 def excite(net: RandomNet) -> str:
@@ -165,6 +201,13 @@ def normalize(net: RandomNet) -> str:
     return net.add(LayerNorm(axes=(2,)), net.add_input(1, 32, 96), gain, shift)
 
 
+def normalize_channels(net: RandomNet) -> str:
+    """Batchnorm with weights of both signs."""
+    value = net.add_input(*IMAGE)
+    weights = net.add_constant(net.random.normal(0.2, 0.5, 32))
+    return net.add(Batchnorm(), value, weights, net.add_number(net.random.normal(0, 0.4, 32)))
+
+
 ADD, SUBTRACT, MULTIPLY = ElementWiseAdd(), ElementWiseSubtract(), ElementWiseMultiply()
 CHANNELS = (1, 1, 1, 32)
 CASES: dict[str, Draw] = {
@@ -176,6 +219,7 @@ CASES: dict[str, Draw] = {
     "Conv2d, 3x3, groups": partial(convolve, group=4),
     "Conv2d, 3 channels, stride 2": partial(convolve, given=3, stride=2),
     "Conv2d + Relu": partial(activate, op=Relu()),
+    "Conv2d + Relu, same encoding": rectify,
     "Conv2d + Relu6": partial(activate, op=Relu6()),
     "Conv2d + HardSwish": partial(activate, op=HardSwish()),
     "Conv2d + Sigmoid": partial(activate, op=Sigmoid()),
@@ -184,6 +228,7 @@ CASES: dict[str, Draw] = {
     "Conv2d + SiLU": gate,
     "Conv2d + Prelu": partial(bend, is_behind=True),
     "squeeze and excite": excite,
+    "DepthWiseConv2d, 1x1": convolve_points,
     "DepthWiseConv2d, 3x3": convolve_depthwise,
     "DepthWiseConv2d, 3x3, stride 2": partial(convolve_depthwise, stride=2),
     "DepthWiseConv2d, 5x5": partial(convolve_depthwise, size=5),
@@ -193,6 +238,7 @@ CASES: dict[str, Draw] = {
     "MatMul": multiply_matrices,
     "Add": partial(combine, op=ADD),
     "Add, channels": partial(combine, op=ADD, second=CHANNELS),
+    "Add, few channels": sum_few_channels,
     "Add, constant channels": partial(combine_constant, op=ADD, shape=(32,)),
     "Subtract": partial(combine, op=SUBTRACT),
     "Multiply": partial(combine, op=MULTIPLY),
@@ -215,6 +261,7 @@ CASES: dict[str, Draw] = {
     "ResizeNearestNeighbor, x2": partial(apply, op=ResizeNearestNeighbor(size=(24, 24))),
     "Relu": partial(apply, op=Relu()),
     "Relu6": partial(apply, op=Relu6(), spread=8.0),
+    "HardSigmoid": bend_hard,
     "HardSwish": partial(apply, op=HardSwish(), spread=5.0),
     "Sigmoid": partial(apply, op=Sigmoid(), spread=6.0),
     "Tanh": partial(apply, op=Tanh(), spread=4.0),
@@ -225,6 +272,7 @@ CASES: dict[str, Draw] = {
     "Softmax, 10": partial(apply, op=Softmax(), shape=(64, 10), spread=6.0),
     "Softmax, 197": partial(apply, op=Softmax(), shape=(1, 3, 64, 197), spread=6.0),
     "Softmax, 1000": partial(apply, op=Softmax(), shape=(8, 1000), spread=6.0),
+    "Batchnorm": normalize_channels,
     "LayerNorm": normalize,
     "Concat": join,
 }

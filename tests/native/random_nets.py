@@ -45,7 +45,11 @@ class RandomNet:
         real = self.random.normal(0, reach, shape)
         channels = [1] * len(shape)
         channels[axis] = shape[axis]
-        real = real * self.random.uniform(0.3, 1, channels)
+        return self.add_weights_of(real * self.random.uniform(0.3, 1, channels), axis)
+
+    def add_weights_of(self, real: Array, axis: int) -> str:
+        """These weights, a scale for each channel."""
+        shape = real.shape
         if self.form == "fp16":
             return self._add_constant(real, TensorType(shape, DType.FLOAT_16))
         bits, dtype = WEIGHTS.get(self.form, WIDE)
@@ -67,6 +71,14 @@ class RandomNet:
     def add_constant(self, real: Array) -> str:
         """A constant in the form of an activation."""
         return self._add_constant(real, self._store(real)[0])
+
+    def add_number(self, real: Array) -> str:
+        """A constant of 32 bits with one scale."""
+        if self.form == "fp16":
+            return self._add_constant(real, TensorType(real.shape, DType.FLOAT_16))
+        scale = float(np.abs(real).max()) / ((1 << 31) - 1) * 1.01
+        encoding = Encoding((scale,), (0,), bitwidth=32)
+        return self._add_constant(real, TensorType(real.shape, DType.SFIXED_POINT_32, None, encoding))
 
     def add(self, op: Op, *values: str) -> str:
         """A node; its output is encoded so that it covers what comes out, or a little more or less."""

@@ -229,6 +229,8 @@ class ElementWiseSoftplus(Unary):
 class HardSigmoid(Unary):
     """clip(alpha * x + beta, 0, 1). QNN knows it only as an operation of ElementWiseNeuron."""
 
+    has_even_ties_on_htp = False
+
     limits = (0.0, 1.0)
     is_probability = True
     encoding_rule = EncodingRule.FIXED

@@ -75,6 +75,8 @@ class Broadcasting(Op):
 class Binary(Broadcasting):
     """An op of two operands of one datatype; ``meaning`` is the function."""
 
+    has_even_ties_on_htp = False
+
     inputs = (Port("in[0]", NUMERIC), Port("in[1]", NUMERIC))
     meaning: ClassVar[Callable[..., Any]]
 

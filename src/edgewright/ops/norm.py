@@ -73,6 +73,8 @@ class Norm(Op):
 class Batchnorm(Norm):
     """x * weight + bias for each channel: what is left of a batch norm once its statistics are folded in."""
 
+    has_even_ties_on_htp = False
+
     htp_work = HtpWork.NONE
     inputs = (Port("in[0]", FLOATS), Port("in[1]"), Port("in[2]", is_required=False))
 

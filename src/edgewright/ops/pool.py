@@ -27,6 +27,8 @@ class Rounding(IntEnum):
 class Pool(Op):
     """Any pooling: a sliding window over the spatial axes of [N, spatial..., C]."""
 
+    has_even_ties_on_htp = False
+
     # Number of spatial axes.
     axes: ClassVar[int] = 2
 

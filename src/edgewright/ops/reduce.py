@@ -78,6 +78,8 @@ class ReduceSum(Reduction):
 class ReduceMean(Reduction):
     """Mean; integers are rounded towards zero."""
 
+    has_even_ties_on_htp = False
+
     is_arithmetic = True
     meaning = np.mean
 

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import edgewright as ew
+from edgewright.core.errors import UnsupportedFeature
 from edgewright.core.numbers import DType
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import REGISTRY
 from edgewright.ir.text import parse
@@ -16,6 +18,7 @@ from edgewright.ops.conv import Conv2d
 from edgewright.ops.elementwise import ElementWisePower
 from edgewright.ops.matmul import MatMul
 from edgewright.passes.graph_pass import PASSES
+from edgewright.passes.htp.replace_biased_matmul import check_biases
 from tests.native.nets import clamp_net
 from tests.native.op_cases import in_form, sample_graph
 
@@ -152,6 +155,27 @@ def test_a_product_with_bias_becomes_fully_connected():
     assert PASSES["replace_biased_matmul"](graph) == 1
     assert graph.node("n").op.qnn_name() == "FullyConnected"
     np.testing.assert_array_equal(reference.run(graph, feed)["y"], before)
+
+
+def test_a_biased_product_of_a_transposed_input_becomes_fully_connected_too():
+    graph, feed = product(MatMul(transpose_in0=True), (32, 4), (32, 8))
+    before = reference.run(graph, feed)["y"]
+    assert PASSES["replace_biased_matmul"](graph) == 2
+    assert [node.op.qnn_name() for node in graph.nodes] == ["Transpose", "FullyConnected"]
+    np.testing.assert_array_equal(reference.run(graph, feed)["y"], before)
+    check_biases(graph)
+
+
+def test_a_bias_that_htp_would_forget_is_refused():
+    graph = Graph("g")
+    for name, shape in {"a": (3, 4), "b": (4, 5)}.items():
+        graph.add_input(name, TensorType(shape, DType.UFIXED_POINT_8, None, Encoding((0.1,), (-128,))))
+    graph.add_constant("c", np.ones(5, np.float32))
+    kind = TensorType((3, 5), DType.UFIXED_POINT_8, None, Encoding((0.2,), (-128,)))
+    graph.add(Node("n", MatMul(), ["a", "b", "c"], ["y"]), [kind])
+    assert PASSES["replace_biased_matmul"](graph) == 0
+    with pytest.raises(UnsupportedFeature, match="a bias, which HTP forgets"):
+        check_biases(graph)
 
 
 def test_a_narrow_bias_of_channels_gets_the_scales_of_their_sums():

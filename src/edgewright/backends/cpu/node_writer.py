@@ -3,23 +3,32 @@
 from collections.abc import Collection
 from dataclasses import replace
 
+import numpy as np
+
+from edgewright.backends.cpu.exact_products import write_exact_sums
 from edgewright.backends.cpu.halves import HalfArithmetic, halve_value, look_up_half
 from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.packed import is_packed
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
 from edgewright.backends.cpu.sums import (
+    BYTE,
     PLAIN,
     Rounding,
     SumForm,
+    WideSums,
+    join_sums,
     look_up,
     round_sums,
+    scale_value,
     shift_value,
+    split_bytes,
     write_product,
 )
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
 from edgewright.core.numbers import DType
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import Op
+from edgewright.ir.op import Op, given
 from edgewright.ops.reference import means_real_numbers
 
 
@@ -113,20 +122,47 @@ class NodeWriter(Writer):
         stored = self.graph.types[node.outputs[0]]
         if form.table is not None:
             return [look_up(self, self.value(next(iter(form.inputs))), form.table)]
-        if form.product is not None:
-            sums = write_product(self, node, form.product)
-            return [round_sums(self, sums, form, stored, stored.rank - 1)]
+        given = self.graph.types[node.inputs[0]].encoding
+        if form.wide is not None:
+            sums = self._write_wide_sums(lowering, node, form, form.wide)
+        elif form.product is not None:
+            assert given is not None
+            zero = np.asarray(-given.offsets[0], np.uint8)
+            sums = write_product(self, node, form.product, self.value(node.inputs[0]), zero)
+        else:
+            sums = self._write_whole(lowering, node, form)
+        return [round_sums(self, sums, form, stored, stored.rank - 1)]
+
+    def _write_wide_sums(self, lowering: Lowering, node: Node, form: SumForm, wide: WideSums) -> str:
+        """The sums of two bytes, as one."""
+        found = []
+        for byte, zero in zip(
+            split_bytes(self, self.value(node.inputs[0])), divmod(wide.zero, BYTE), strict=True
+        ):
+            if form.product is not None:
+                found.append(write_product(self, node, form.product, byte, np.asarray(zero, np.uint8)))
+                continue
+            seen = replace(self.graph.types[node.inputs[0]], dtype=DType.UFIXED_POINT_8)
+            whole = replace(seen, encoding=Encoding((1.0,), (-zero,)))
+            found.append(self._write_whole(lowering, node, form, self.decoded(byte, whole)))
+        rank = self.graph.types[node.outputs[0]].rank
+        return join_sums(self, found[0], found[1], wide, rank, rank - 1)
+
+    def _write_whole(self, lowering: Lowering, node: Node, form: SumForm, first: str = "") -> str:
+        """The sums of an op on whole numbers; ``first`` is what its first input is read as."""
         for value in filter(None, node.inputs):
             if value in form.constants:
                 self._stand_ins[value] = self.constant(form.constants[value])
+            elif first:
+                self._stand_ins[value] = first
             else:
                 seen = replace(self.graph.types[value], encoding=form.inputs[value])
-                self._stand_ins[value] = shift_value(
-                    self, self.decoded(self.value(value), seen), form.shifts.get(value, 0.0)
-                )
+                whole = shift_value(self, self.decoded(self.value(value), seen), form.shifts.get(value, 0.0))
+                factor = form.factors.get(value)
+                self._stand_ins[value] = whole if factor is None else scale_value(self, whole, factor)
         values = filter(None, (*node.inputs, *node.outputs))
         self._seen_as.update({v: self.graph.types[v].with_dtype(DType.FLOAT_32) for v in values})
-        return [round_sums(self, self._write_float(lowering, node)[0], form, stored, stored.rank - 1)]
+        return self._write_float(lowering, node)[0]
 
     def _keeps_integers(self, node: Node) -> bool:
         """Whether constants are decoded in the run; the engine would do so each time if it is no use."""
@@ -151,7 +187,21 @@ class NodeWriter(Writer):
         return self._real_constants[value, dtype]
 
     def _write_float(self, lowering: Lowering, node: Node) -> list[str]:
+        halves = self._rounding.halves
+        if halves is not None and halves.has_exact_sums and node.op.is_product:
+            types = {self.graph.types[value].dtype for value in (*node.inputs, *node.outputs) if value}
+            if types == {DType.FLOAT_32}:
+                return [self._write_exact(lowering, node)]
         return self._write_turned(lowering, node) or self._run_lowering(lowering, node.op, node, None)
+
+    def _write_exact(self, lowering: Lowering, node: Node) -> str:
+        """Sums in float64, where the engine has them, as float32 plus the bias."""
+        sums = write_exact_sums(self, node)
+        if not sums:
+            inputs = [self.value(value) for value in node.inputs[:2]]
+            sums = self._run_lowering(lowering, node.op, node, inputs)[0]
+        bias = given(node.inputs, 2)
+        return self.node("Add", sums, self.value(bias)) if bias else sums
 
     def _run_lowering(self, lowering: Lowering, op: Op, node: Node, inputs: list[str] | None) -> list[str]:
         given = inputs if inputs is not None else [self.value(v) if v else "" for v in node.inputs]

@@ -1,6 +1,6 @@
 """Fixed-point ops as sums of whole numbers that are rounded step by step, as a backend's hardware does it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # An end of a slice that is the end of everything.
 LAST = np.iinfo(np.int64).max
+BYTE = 256
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,19 @@ class IntegerProduct:
 
 
 @dataclass(frozen=True)
+class WideSums:
+    """An input of 16 bits as two bytes: their sums are computed one by one.
+
+    Those of low bytes plus a shift for each channel are cut to whole units of the others; without a shift
+    nothing is cut, and sums have the units of low bytes.
+    """
+
+    # The integer that stands for zero.
+    zero: int
+    shift: Array | None
+
+
+@dataclass(frozen=True)
 class SumForm:
     """How a node is computed: inputs and weights as whole numbers, then the steps.
 
@@ -60,8 +74,11 @@ class SumForm:
     product: IntegerProduct | None = None
     # What is added to inputs.
     shifts: Mapping[str, float] = field(default_factory=dict)
+    # What inputs are multiplied with, in float64.
+    factors: Mapping[str, float] = field(default_factory=dict)
     # Where the result only depends on the one input, which has 8 bits: the integer that each of its has.
     table: Array | None = None
+    wide: WideSums | None = None
 
 
 # The form of a node, or None where the usual one (decoded, computed, encoded) serves.
@@ -81,22 +98,47 @@ class Rounding:
 PLAIN = Rounding()
 
 
-def write_product(w: "Writer", node: Node, product: IntegerProduct) -> str:
-    """The sums of a product of the last axis, in real numbers that hold them exactly."""
-    given = w.graph.types[node.inputs[0]].encoding
-    assert given is not None
-    zero = np.asarray(-given.offsets[0], np.uint8)
-    rows = w.value(node.inputs[0])
+def write_product(w: "Writer", node: Node, product: IntegerProduct, rows: str, zero: Array) -> str:
+    """The sums of a product of the last axis, in real numbers that hold them exactly; rows have 8 bits."""
     if product.window is not None:
-        rows = _gather_windows(w, rows, product.window, w.graph.constants[node.inputs[1]].shape[:2], zero)
+        size = w.graph.constants[node.inputs[1]].shape[:2]
+        parts = list_window_parts(w, rows, product.window, size, zero)
+        rows = w.node("Concat", *parts, axis=3) if len(parts) > 1 else parts[0]
     zeros = (zero, np.zeros(product.units.shape, np.int8))
     operands = (product.matrix, np.float32(1), product.units, *zeros, product.bias)
     names = [w.constant(np.asarray(operand)) for operand in operands]
     return w.node("MatMulIntegerToFloat", rows, *names, domain="com.microsoft")
 
 
-def _gather_windows(w: "Writer", image: str, window: Geometry, size: tuple[int, ...], zero: Array) -> str:
-    """What a window sees at each place: shifted images side by side."""
+def split_bytes(w: "Writer", value: str) -> list[str]:
+    """The high and the low bytes of 16 bits."""
+    base, order = w.before_transpose(value)
+    if order is not None:
+        return [w.transpose(byte, order) for byte in split_bytes(w, base)]
+    real = w.node("Cast", value, to=w.code(DType.FLOAT_32))
+    high = w.node("Floor", w.node("Mul", real, w.scalar(1 / BYTE, DType.FLOAT_32)))
+    low = w.node("Sub", real, w.node("Mul", high, w.scalar(BYTE, DType.FLOAT_32)))
+    return [w.node("Cast", byte, to=w.code(DType.UINT_8)) for byte in (high, low)]
+
+
+def join_sums(w: "Writer", high: str, low: str, wide: WideSums, rank: int, channels: int) -> str:
+    """One sum of those of two bytes."""
+    (high_base, order), (low_base, _) = w.before_transpose(high), w.before_transpose(low)
+    if order is not None:
+        return w.transpose(join_sums(w, high_base, low_base, wide, rank, order[channels]), order)
+    unit = np.asarray(BYTE, np.float32)
+    if wide.shift is None:
+        steps = (Step("Cast", to=DType.FLOAT_64), Step("Mul", unit.astype(np.float64)))
+        low = w.node("Cast", low, to=w.code(DType.FLOAT_64))
+        return w.node("Add", _write_steps(w, steps, high, rank, channels), low)
+    cut = (Step("Add", wide.shift.astype(np.float32)), Step("Mul", 1 / unit), Step("Floor"))
+    return w.node("Add", high, _write_steps(w, cut, low, rank, channels))
+
+
+def list_window_parts(
+    w: "Writer", image: str, window: Geometry, size: tuple[int, ...], zero: Array
+) -> list[str]:
+    """What each place of a window sees: shifted images."""
     (top, bottom), (left, right) = window.pads
     if any((top, bottom, left, right)):
         image = w.node("Pad", image, w.ints((0, top, left, 0, 0, bottom, right, 0)), w.constant(zero))
@@ -108,7 +150,7 @@ def _gather_windows(w: "Writer", image: str, window: Geometry, size: tuple[int, 
         ends = [s - (n - 1) * gap for s, n, gap in zip(start, size, window.dilation, strict=True)]
         end = [last if last < 0 else LAST for last in ends]
         parts.append(w.node("Slice", image, w.ints(start), w.ints(end), axes, steps))
-    return w.node("Concat", *parts, axis=3) if len(parts) > 1 else parts[0]
+    return parts
 
 
 def round_sums(w: "Writer", sums: str, form: SumForm, stored: TensorType, channels: int) -> str:
@@ -118,9 +160,7 @@ def round_sums(w: "Writer", sums: str, form: SumForm, stored: TensorType, channe
         back = tuple(order.index(axis) for axis in range(len(order)))
         return w.transpose(round_sums(w, base, form, stored.permuted(back), order[channels]), order)
     assert stored.encoding is not None
-    value = sums
-    for step in form.steps:
-        value = _write_step(w, step, value, stored.rank, channels)
+    value = _write_steps(w, form.steps, sums, stored.rank, channels)
     zero = w.constant(np.asarray(-stored.encoding.offsets[0], stored.dtype.numpy))
     return w.node("QuantizeLinear", value, w.scalar(1.0, DType.FLOAT_32), zero)
 
@@ -135,6 +175,15 @@ def shift_value(w: "Writer", value: str, number: float) -> str:
     return w.node("Add", value, w.scalar(number, DType.FLOAT_32))
 
 
+def scale_value(w: "Writer", value: str, number: float) -> str:
+    """A value times a number, in float64."""
+    base, order = w.before_transpose(value)
+    if order is not None:
+        return w.transpose(scale_value(w, base, number), order)
+    whole = w.node("Cast", value, to=w.code(DType.FLOAT_64))
+    return w.node("Mul", whole, w.scalar(number, DType.FLOAT_64))
+
+
 def look_up(w: "Writer", indices: str, table: Array) -> str:
     """What a table has for whole numbers."""
     base, order = w.before_transpose(indices)
@@ -143,14 +192,17 @@ def look_up(w: "Writer", indices: str, table: Array) -> str:
     return w.node("Gather", w.constant(table), w.node("Cast", indices, to=w.code(DType.INT_32)))
 
 
+def _write_steps(w: "Writer", steps: Iterable[Step], value: str, rank: int, channels: int) -> str:
+    for step in steps:
+        value = _write_step(w, step, value, rank, channels)
+    return value
+
+
 def _write_step(w: "Writer", step: Step, value: str, rank: int, channels: int) -> str:
     if step.to is not None:
         return w.node(step.op, value, to=w.code(step.to))
     if step.branch:
-        operand = value
-        for inner in step.branch:
-            operand = _write_step(w, inner, operand, rank, channels)
-        return w.node(step.op, value, operand)
+        return w.node(step.op, value, _write_steps(w, step.branch, value, rank, channels))
     if step.operand is None:
         return w.node(step.op, value)
     if not step.operand.ndim:

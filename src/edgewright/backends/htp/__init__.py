@@ -5,7 +5,7 @@ from edgewright.backends.cpu.session import CpuSession
 from edgewright.backends.cpu.sums import Arithmetic, Rounding
 from edgewright.backends.htp.arithmetic import htp_sums
 from edgewright.backends.htp.fusions import with_fusions
-from edgewright.backends.htp.halves import HALVES, with_halves
+from edgewright.backends.htp.halves import EXACT_HALVES, HALVES, with_halves
 from edgewright.backends.htp.signs import with_unsigned
 from edgewright.backends.htp.wide_factors import with_wide_factors
 from edgewright.ir.graph import Graph
@@ -29,7 +29,8 @@ class HtpSimBackend:
         plain = with_unsigned(with_wide_factors(with_steps(graph, outputs)), outputs)
         halved = with_halves(plain, outputs)
         fused = with_fusions(halved) if self.arithmetic else halved
-        return CpuSession(fused, options, Rounding(self.arithmetic, HALVES))
+        halves = EXACT_HALVES if self.arithmetic else HALVES
+        return CpuSession(fused, options, Rounding(self.arithmetic, halves))
 
 
 class HtpFastSimBackend(HtpSimBackend):

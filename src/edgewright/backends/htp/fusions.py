@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from edgewright.backends.htp.arithmetic import has_coarse_sums
+from edgewright.backends.htp.products import has_coarse_sums
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node

@@ -33,6 +33,20 @@ def is_gated(graph: Graph, node: Node) -> bool:
     return False
 
 
+def is_cut_at_zero(graph: Graph, node: Node) -> bool:
+    """Whether a Relu behind a product stores numbers below zero that it never has.
+
+    The product then is that of a gate that is always open.
+    """
+    value, kind = node.outputs[0], graph.types[node.outputs[0]]
+    if not graph.is_used_once(value) or not is_byte(kind) or kind.encoding is None:
+        return False
+    (reader,) = graph.consumers(value)
+    is_relu = reader.op.is_clamp and reader.op.value_range() == (0, np.inf)
+    is_same = graph.types[reader.outputs[0]].encoding == kind.encoding
+    return is_relu and is_same and any(kind.encoding.offsets)
+
+
 def pass_gated(graph: Graph, node: Node) -> SumForm | None:
     """A HardSwish whose work the product before it has done."""
     maker = graph.producer(node.inputs[0])
@@ -49,6 +63,14 @@ def cut_gated(factor: Multiplier, offset: int) -> Array:
     largest = max(LAST + offset, 1)
     finest = np.maximum(LEAST_CUT, np.ceil(np.log2(largest / MOST_UNITS / factor.exact)))
     return np.asarray(np.exp2(-np.minimum(-factor.exponent - PARTS_BITS, finest)))
+
+
+def pass_sums(factor: Multiplier, units: Array) -> tuple[Step, ...]:
+    """Cut sums, in their middles, times an open gate."""
+    whole = np.floor(factor.exact / units * 2.0**GATE_BITS + 0.5)
+    middle = (Step("Floor"), Step("Cast", to=DType.FLOAT_64), Step("Add", np.asarray(0.5)))
+    last = (Step("Add", np.asarray(0.5)), Step("Floor"), Step("Cast", to=DType.FLOAT_32))
+    return (*middle, Step("Mul", whole / 2.0**GATE_BITS), *last)
 
 
 def gate_sums(factor: Multiplier, units: Array, sums: Array) -> tuple[Step, ...]:

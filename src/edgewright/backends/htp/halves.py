@@ -8,11 +8,13 @@ import numpy as np
 from edgewright.backends.cpu.halves import HalfArithmetic
 from edgewright.backends.htp.half_functions import find_half_table
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.dims import Dim
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
+from edgewright.ops.activation import HardSigmoid
 from edgewright.ops.cast import Cast
-from edgewright.ops.elementwise import Binary, ElementWiseAdd, ElementWiseMultiply
-from edgewright.ops.pool import Pool
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.quant import Convert
 from edgewright.passes.target.datatypes import replace_dtypes
 from edgewright.passes.target.narrow_float import narrow_float
@@ -22,17 +24,25 @@ FLOATS = frozenset({DType.FLOAT_16, DType.FLOAT_32})
 # A step that is so much smaller lets what lies in the middle between two be stored away from zero; all else
 # that a float of 11 bits can be is stored as with a whole step.
 STEP = 8192 / 8193
+# Sums of values with fewer channels are computed by another kernel.
+FEWEST_CHANNELS = 16
 
 
 def has_even_ties(graph: Graph, node: Node) -> bool:
     """Whether middles go to the even neighbour: in sums of equal shapes and of products, not elsewhere."""
     if type(node.op) is ElementWiseAdd:
         shapes = {graph.types[value].shape for value in node.inputs}
-        return len(shapes) == 1 and not any(value in graph.constants for value in node.inputs)
-    return not isinstance(node.op, Binary | Pool)
+        is_filled = all(shape and _is_at_least(shape[-1], FEWEST_CHANNELS) for shape in shapes)
+        return len(shapes) == 1 and is_filled and not any(value in graph.constants for value in node.inputs)
+    return node.op.has_even_ties_on_htp
+
+
+def _is_at_least(dim: Dim, number: int) -> bool:
+    return isinstance(dim, int) and dim >= number
 
 
 HALVES = HalfArithmetic(find_half_table, has_even_ties)
+EXACT_HALVES = replace(HALVES, has_exact_sums=True)
 
 
 def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
@@ -49,6 +59,8 @@ def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
     for node in wide.nodes:
         if _is_storing(wide, node):
             _stored_in_steps(wide, node)
+        elif type(node.op.specific()) is HardSigmoid and wide.types[node.inputs[0]].dtype == DType.FLOAT_32:
+            node.op = _halve_line(node.op.specific())
     for name in [name for name in wide.inputs if name in declared]:
         insert_after_input(
             wide, name, wide.types[name].with_dtype(declared[name]), Cast(dtype=DType.FLOAT_32)
@@ -62,6 +74,12 @@ def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
 
 def _widened(_name: str, array: Array, dtype: DType) -> Array:
     return array.astype(dtype.numpy)
+
+
+def _halve_line(op: Op) -> HardSigmoid:
+    """Slope and height have 11 bits."""
+    assert isinstance(op, HardSigmoid)
+    return HardSigmoid(alpha=float(np.float16(op.alpha)), beta=float(np.float16(op.beta)))
 
 
 def _is_storing(graph: Graph, node: Node) -> bool:

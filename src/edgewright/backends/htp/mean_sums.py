@@ -8,8 +8,8 @@ from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
     FINE_BITS,
-    add_number,
     cut_sums,
+    is_wide,
     multiplier,
     shift_down,
 )
@@ -33,35 +33,45 @@ def average_places(graph: Graph, node: Node) -> SumForm | None:
     places, kind = int(np.prod(op.filter_size)), (op.filter_size, op.stride)
     if op.filter_size == image or kind not in (HALVING, SMOOTHING):
         return _average(x, y, node.inputs[0], places)
-    ratio = x.scales[0] / y.scales[0]
+    wide = is_wide(graph.types[node.inputs[0]])
     if kind == HALVING:
-        # As much as half a part.
-        is_parted = HALVED_RATIOS[0] <= ratio < HALVED_RATIOS[1]
-        added = 2.0 ** (np.floor(np.log2(ratio)) - 5) if is_parted else 0.0
-        return SumForm({node.inputs[0]: Encoding((ratio,), x.offsets)}, {}, (add_number(added),))
+        return _average(x, y, node.inputs[0], places, _find_parts(x.scales[0] / y.scales[0]))
+    return None if wide else _smooth(x, y, node.inputs[0], places)
+
+
+def _find_parts(ratio: float) -> float:
+    """What is added by rounding to parts of a step first: as much as half a part."""
+    is_parted = HALVED_RATIOS[0] <= ratio < HALVED_RATIOS[1]
+    return float(2.0 ** (np.floor(np.log2(ratio)) - 5)) if is_parted else 0.0
+
+
+def _smooth(x: Encoding, y: Encoding, value: str, places: int) -> SumForm | None:
+    """As a convolution."""
     factor = multiplier(x.scales[0], np.asarray([1 / places]), y.scales[0], COARSE_BITS)
     if factor is None:
         return None
     cut = Step("Mul", factor.cut[0].astype(np.float32))
     steps = (*_sum_whole(places), cut, *cut_sums((factor.value / factor.cut)[0]))
-    return SumForm({node.inputs[0]: Encoding((1.0,), x.offsets)}, {}, steps)
+    return SumForm({value: Encoding((1.0,), x.offsets)}, {}, steps)
 
 
 def average_axes(graph: Graph, node: Node) -> SumForm | None:
-    """A mean along axes."""
+    """A mean along axes; that of 16 bits over channels goes up to the next step."""
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
     if x.encoding is None or y.encoding is None or not x.is_static:
         return None
-    places = int(np.prod([x.static_shape()[axis] for axis in cast("ReduceMean", node.op).axes]))
-    return _average(x.encoding, y.encoding, node.inputs[0], places)
+    axes = cast("ReduceMean", node.op).axes
+    places = int(np.prod([x.static_shape()[axis] for axis in axes]))
+    added = 0.5 if is_wide(x) and axes == (x.rank - 1,) else 0.0
+    return _average(x.encoding, y.encoding, node.inputs[0], places, added)
 
 
-def _average(x: Encoding, y: Encoding, value: str, places: int) -> SumForm | None:
+def _average(x: Encoding, y: Encoding, value: str, places: int, added: float = 0.0) -> SumForm | None:
     """The whole sum times a factor of 15 bits, halves up."""
     factor = multiplier(x.scales[0], np.asarray([1 / max(places, 1)]), y.scales[0], FINE_BITS)
     if factor is None:
         return None
-    steps = (*_sum_whole(places), *shift_down(factor.value[0], np.asarray(0.5)))
+    steps = (*_sum_whole(places), *shift_down(factor.value[0], np.asarray(0.5 + added)))
     return SumForm({value: Encoding((1.0,), x.offsets)}, {}, steps)
 
 

@@ -112,6 +112,14 @@ def is_byte(kind: TensorType) -> bool:
     return encoding.bitwidth == 8 and -255 <= encoding.offsets[0] <= 0
 
 
+def is_wide(kind: TensorType) -> bool:
+    """Whether a tensor has 16 bits and one encoding."""
+    encoding = kind.encoding
+    if kind.dtype != DType.UFIXED_POINT_16 or encoding is None or encoding.axis is not None:
+        return False
+    return encoding.bitwidth == 16 and -65535 <= encoding.offsets[0] <= 0
+
+
 def add_number(number: float) -> Step:
     """A number is added."""
     return Step("Add", np.asarray(number, np.float32))

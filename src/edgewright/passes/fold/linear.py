@@ -59,7 +59,8 @@ def absorb(graph: Graph, node: Node, affine: Affine) -> Node:
 
 
 def _check(graph: Graph, node: Node, weights: str, bias: str, affine: Affine) -> None:
-    if affine.scale is not None and weights not in graph.constants:
+    # A bias alone would do without them, but HTP forgets that of a product of two activations.
+    if weights not in graph.constants:
         raise Refused(f"the weights of '{node.name}' are not known")
     if bias and bias not in graph.constants:
         raise Refused(f"the bias of '{node.name}' is not known")

@@ -1,0 +1,217 @@
+"""Sums of products with symmetric weights of 4 or 8 bits, as HTP rounds them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm, WideSums
+from edgewright.backends.htp.gated_sums import cut_gated, gate_sums, is_cut_at_zero, is_gated, pass_sums
+from edgewright.backends.htp.requantize import (
+    COARSE_BITS,
+    FINE_BITS,
+    Multiplier,
+    added_bias,
+    cut_sums,
+    is_byte,
+    is_wide,
+    multiplier,
+    shift_down,
+)
+from edgewright.backends.htp.wide_products import WIDE_BITS, cut_wide, split_input
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op, given
+from edgewright.ir.types import TensorType
+from edgewright.ops.conv import Conv2d, DepthWiseConv2d
+from edgewright.ops.conv_transpose import TransposeConv2d
+from edgewright.ops.matmul import FullyConnected
+from edgewright.ops.windows import Geometry
+
+WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
+FEWEST_CHANNELS, MOST_PLACES = 16, 25
+# Places of a kernel along an axis from which on sums are rounded in the ordinary way.
+LONG = 64
+POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
+# The axis of weights along which the channels of the output lie.
+CHANNELS: dict[type[Op], int] = {Conv2d: -1, DepthWiseConv2d: -1, TransposeConv2d: -1, FullyConnected: 0}
+
+
+@dataclass(frozen=True)
+class Product:
+    """A node whose weights are symmetric; their channels lie along an axis."""
+
+    graph: Graph
+    node: Node
+    x: Encoding
+    y: Encoding
+    axis: int
+    # Of each channel's weights.
+    scales: Array
+    # In units of the sums; no elements where there is none.
+    bias: Array
+
+    @property
+    def weights(self) -> Array:
+        """As they are stored."""
+        return self.graph.constants[self.node.inputs[1]]
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether sums are multiplied whole: those of strides, where a kernel has more than one place."""
+        op = self.node.op
+        return isinstance(op, DepthWiseConv2d) and max(op.stride) > 1 and not self.is_point
+
+    @property
+    def is_point(self) -> bool:
+        """Whether a kernel has one place."""
+        return self.weights.shape[:2] == (1, 1)
+
+    @property
+    def window(self) -> Geometry | None:
+        """Of a convolution that is fastest as a product: not of a few channels, nor of many places."""
+        given = self.graph.types[self.node.inputs[0]]
+        if not isinstance(self.node.op, Conv2d) or not given.is_static:
+            return None
+        window, (height, width, channels, _) = self.node.op.geometry(given.shape[-1]), self.weights.shape
+        has_many = channels >= FEWEST_CHANNELS and height * width <= MOST_PLACES
+        return window if window.group == 1 and (has_many or (height, width) == (1, 1)) else None
+
+    def find_multiplier(self, bits: int) -> Multiplier | None:
+        """From sums to steps of the output."""
+        return multiplier(self.x.scales[0], self.scales, self.y.scales[0], bits)
+
+    def add_bias(self, unit: float = 1.0) -> Array:
+        """The bias as the sums get it, in so many of their units: scales are taken for the widest one's."""
+        if not self.bias.size:
+            return np.zeros(self.scales.shape)
+        weights, stored = (self.graph.types[value].encoding for value in self.node.inputs[1:3])
+        assert weights is not None
+        assert stored is not None
+        sums = np.float32(self.x.scales[0]) * np.float32(max(weights.scales))
+        if weights.axis is not None:
+            real = self.bias.astype(np.float32) * sums
+        else:
+            real = self.graph.constants[self.node.inputs[2]].astype(np.float32) * np.float32(stored.scales[0])
+        return added_bias(real, float(sums) * unit, is_per_channel=weights.axis is not None)
+
+
+def has_coarse_sums(graph: Graph, node: Node) -> bool:
+    """Whether a node is a sum of products of 8 bits that HTP cuts before it rounds it."""
+    product = find_product(graph, node)
+    return product is not None and not product.is_fine and is_byte(graph.types[node.outputs[0]])
+
+
+def find_product(graph: Graph, node: Node) -> Product | None:
+    """A product whose arithmetic is known; activations have one width, 8 or 16 bits."""
+    axis = CHANNELS.get(type(node.op))
+    if axis is None:
+        return None
+    types = [graph.types[value] for value in (node.inputs[0], node.outputs[0], node.inputs[1])]
+    x, y, weights = (kind.encoding for kind in types)
+    is_known = all(map(is_byte, types[:2])) or all(map(is_wide, types[:2]))
+    bias = _find_bias(graph, node)
+    if x is None or y is None or weights is None or bias is None or not is_known:
+        return None
+    if node.inputs[1] not in graph.constants or types[2].dtype not in WEIGHTS:
+        return None
+    if weights.block_axis is not None or any(weights.offsets) or _is_long(node, types[2]):
+        return None
+    scales = np.broadcast_to(np.asarray(weights.scales), graph.constants[node.inputs[1]].shape[axis])
+    return Product(graph, node, x, y, axis, scales, bias)
+
+
+def round_product(graph: Graph, node: Node) -> SumForm | None:
+    """The form of a product; None where it is not known."""
+    product = find_product(graph, node)
+    if product is None:
+        return None
+    if is_wide(graph.types[node.outputs[0]]):
+        return _round_wide(product)
+    factor = product.find_multiplier(FINE_BITS if product.is_fine else COARSE_BITS)
+    if factor is None:
+        return None
+    x, y = product.x, product.y
+    if product.is_fine:
+        unit, steps = np.ones_like(factor.cut), _round_whole(factor, y.offsets[0])
+    elif is_gated(graph, node):
+        unit = cut_gated(factor, y.offsets[0])
+        steps = gate_sums(factor, unit, product.scales * x.scales[0])
+    elif is_cut_at_zero(graph, node):
+        unit = cut_gated(factor, y.offsets[0])
+        steps = pass_sums(factor, unit)
+    else:
+        unit, steps = factor.cut, cut_sums(factor.value / factor.cut)
+    return _write_form(product, unit, product.bias if product.is_fine else product.add_bias(), steps)
+
+
+def _round_wide(product: Product) -> SumForm | None:
+    """Of 16 bits: bytes are multiplied one by one."""
+    factor = product.find_multiplier(FINE_BITS if product.is_fine else WIDE_BITS)
+    if factor is None:
+        return None
+    others = tuple(
+        axis for axis in range(product.weights.ndim) if axis != product.axis % product.weights.ndim
+    )
+    total = product.weights.astype(np.float64).sum(axis=others)
+    wide = split_input(product.x, total, is_cut=not product.is_fine)
+    if product.is_fine:
+        added = product.bias if product.bias.size else np.zeros(total.shape)
+        steps = _round_whole(factor, product.y.offsets[0], added)
+    else:
+        steps = cut_wide(factor, product.x, total, product.add_bias(256.0))
+    return _write_form(product, np.ones_like(factor.cut), np.zeros(total.shape), steps, wide)
+
+
+def _write_form(
+    product: Product, unit: Array, bias: Array, steps: tuple[Step, ...], wide: WideSums | None = None
+) -> SumForm:
+    """A product of integers where the engine has one, else an op on whole numbers."""
+    node, stored, window = product.node, product.weights, product.window
+    added = (bias * unit).astype(np.float32) if bias.size else np.zeros(unit.shape, np.float32)
+    if window is not None:
+        matrix = stored.reshape(-1, stored.shape[-1]).astype(np.int8)
+        is_plain = stored.shape[:2] == (1, 1) and window == POINT
+        integers = IntegerProduct(matrix, unit.astype(np.float32), added, None if is_plain else window)
+        return SumForm({}, {}, steps, integers, wide=wide)
+    shape = [1] * stored.ndim
+    shape[product.axis] = -1
+    constants = {node.inputs[1]: stored.astype(np.float32) * unit.reshape(shape).astype(np.float32)}
+    if given(node.inputs, 2):
+        constants[node.inputs[2]] = added
+    return SumForm({node.inputs[0]: Encoding((1.0,), product.x.offsets)}, constants, steps, wide=wide)
+
+
+def _is_long(node: Node, weights: TensorType) -> bool:
+    """Whether a kernel has more places, strides taken out of it, than HTP's product unit takes."""
+    if not isinstance(node.op, Conv2d):
+        return False
+    sizes = zip(weights.shape[:2], node.op.stride, strict=True)
+    return any(isinstance(size, int) and -(-size // stride) >= LONG for size, stride in sizes)
+
+
+def _round_whole(factor: Multiplier, offset: int, bias: Array | float = 0.0) -> tuple[Step, ...]:
+    """The whole sum: its products with the factor need more bits than float32 has.
+
+    The offset of the output is added to the sums, as a whole number that comes from float32.
+    """
+    offsets = np.float32(-offset) / factor.exact.astype(np.float32)
+    whole = np.floor(offsets + np.float32(0.5)).astype(np.float64) + bias
+    return shift_down(factor.value, whole * factor.value + offset + 0.5)
+
+
+def _find_bias(graph: Graph, node: Node) -> Array | None:
+    """The bias in units of the sums; no elements where there is none, None where it is not known."""
+    name = given(node.inputs, 2)
+    if not name:
+        return np.zeros(0)
+    x, weights = (graph.types[value].encoding for value in node.inputs[:2])
+    encoding = graph.types[name].encoding
+    is_known = name in graph.constants and graph.types[name].dtype == DType.SFIXED_POINT_32
+    if not is_known or x is None or weights is None or encoding is None or any(encoding.offsets):
+        return None
+    # A transposed convolution in groups has scales for the channels of one group only.
+    if len(weights.scales) not in (1, graph.constants[name].size):
+        return None
+    real = graph.constants[name].astype(np.float64) * np.asarray(encoding.scales)
+    return np.asarray(np.rint(real / (x.scales[0] * np.asarray(weights.scales))))
