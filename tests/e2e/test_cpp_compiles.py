@@ -26,7 +26,7 @@ HEADERS = Path(edgewright.abi.__file__).parent / "csrc"
 CSRC = Path(__file__).parent / "csrc"
 FLAGS = ["-std=gnu++17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-O0", f"-I{HEADERS}"]
 # On purpose hostile: all of it lands in the source.
-ABOUT = Description("m.cpp", "m.bin", "tool; a=*/ #error 1; b=\\", 'me */ #error 2\n"', None, "Linux_net")
+ABOUT = Description("m.cpp", "m.bin", "tool; a=*/ #error 1; b=\\", 'me */ #error 2\n"', "", "Linux_net")
 
 missing = [tool for tool in ("g++", "objcopy") if shutil.which(tool) is None]
 pytestmark = pytest.mark.skipif(bool(missing), reason=f"{' and '.join(missing)} not installed")

@@ -2,6 +2,7 @@
 // Inputs and outputs of a graph between float32 files and what the graph stores.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,3 +28,5 @@ class Tensors {
 
 std::vector<float> readFile(const std::string& path, size_t elements);
 void writeFile(const std::string& path, const std::vector<float>& values);
+std::vector<uint8_t> readBytes(const std::string& path);
+void writeBytes(const std::string& path, const std::vector<uint8_t>& bytes);

@@ -128,6 +128,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "graphExecute": (_HANDLE, POINTER(Tensor), u32, POINTER(Tensor), u32, _HANDLE, _HANDLE),
     "tensorCreateGraphTensor": (_HANDLE, POINTER(Tensor)),
     "profileCreate": (_HANDLE, u32, _HANDLES),
+    "profileSetConfig": (_HANDLE, _CONFIGS),
     "profileGetEvents": (_HANDLE, *_EVENTS),
     "profileGetSubEvents": (u64, *_EVENTS),
     "profileGetEventData": (u64, POINTER(EventData)),

@@ -19,19 +19,17 @@ BACKENDS: dict[str, str] = {
     # Guide 4336: deprecated; the same processor, prepared on the device.
     "HtpAltPrepStub": "edgewright.backends.htp.provider:htp_backend",
     "Hta": "",
-    "Dsp": "",
-    "DspV65Stub": "",
-    "DspV66Stub": "",
-    "Lpai": "",
+    "Dsp": "edgewright.backends.listed:make_dsp",
+    "DspV65Stub": "edgewright.backends.listed:make_dsp",
+    "DspV66Stub": "edgewright.backends.listed:make_dsp",
+    "Lpai": "edgewright.backends.listed:make_lpai",
     "Saver": "edgewright.backends.saver:SaverBackend",
 }
 # Processors that only devices have; no library exists for other machines.
 ON_DEVICES = {
+    # Guide 1466 to 1471, 4339 and 11857 name its library and want quantized models, but list no ops: there is
+    # nothing to simulate.
     "Hta": "the Hexagon Tensor Accelerator",
-    "Dsp": "the Hexagon DSP of older chips",
-    "DspV65Stub": "the Hexagon DSP v65",
-    "DspV66Stub": "the Hexagon DSP v66",
-    "Lpai": "the low-power AI processor",
 }
 # Our own names that choose a provider; plain `htp` is the genuine library if installed.
 PROVIDERS = {

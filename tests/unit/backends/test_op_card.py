@@ -17,7 +17,7 @@ def test_a_card_holds_what_the_class_says():
         "rounding_mode", "scalar", "uint_32", False, "FLOOR", (("FLOOR", 0), ("CEIL", 1))
     )
     assert (card.encoding_rule, card.has_reference, card.cpu) == ("same as input", True, "engine")
-    assert (card.htp_precision, card.traits) == ("8 or 16 bits", ("is_selection",))
+    assert (card.htp_precision, card.traits) == ("8 or 16 bits", ("is_selection", "not has_even_ties_on_htp"))
     assert {"plain", "ceil"} <= set(card.samples)
 
 

@@ -20,6 +20,10 @@ typedef Qnn_ErrorHandle_t (*QnnBackend_Create_Fn_t)(Qnn_LogHandle_t logger,
                                                     Qnn_BackendHandle_t* backend);
 typedef Qnn_ErrorHandle_t (*QnnBackend_Free_Fn_t)(Qnn_BackendHandle_t backend);
 typedef Qnn_ErrorHandle_t (*QnnBackend_GetBuildId_Fn_t)(const char** id);
+typedef Qnn_ErrorHandle_t (*QnnBackend_RegisterOpPackage_Fn_t)(Qnn_BackendHandle_t backend,
+                                                               const char* packagePath,
+                                                               const char* interfaceProvider,
+                                                               const char* target);
 typedef Qnn_ErrorHandle_t (*QnnDevice_Create_Fn_t)(Qnn_LogHandle_t logger,
                                                    const void** config,
                                                    Qnn_DeviceHandle_t* device);
@@ -28,6 +32,18 @@ typedef Qnn_ErrorHandle_t (*QnnContext_Create_Fn_t)(Qnn_BackendHandle_t backend,
                                                     Qnn_DeviceHandle_t device,
                                                     const void** config,
                                                     Qnn_ContextHandle_t* context);
+typedef Qnn_ErrorHandle_t (*QnnContext_GetBinarySize_Fn_t)(Qnn_ContextHandle_t context, uint64_t* binarySize);
+typedef Qnn_ErrorHandle_t (*QnnContext_GetBinary_Fn_t)(Qnn_ContextHandle_t context,
+                                                       void* binary,
+                                                       uint64_t binarySize,
+                                                       uint64_t* writtenSize);
+typedef Qnn_ErrorHandle_t (*QnnContext_CreateFromBinary_Fn_t)(Qnn_BackendHandle_t backend,
+                                                              Qnn_DeviceHandle_t device,
+                                                              const void** config,
+                                                              const void* binary,
+                                                              uint64_t binarySize,
+                                                              Qnn_ContextHandle_t* context,
+                                                              Qnn_ProfileHandle_t profile);
 typedef Qnn_ErrorHandle_t (*QnnContext_Free_Fn_t)(Qnn_ContextHandle_t context, Qnn_ProfileHandle_t profile);
 typedef Qnn_ErrorHandle_t (*QnnBackend_ValidateOpConfig_Fn_t)(Qnn_BackendHandle_t backend, Qnn_OpConfig_t opConfig);
 typedef Qnn_ErrorHandle_t (*QnnGraph_Create_Fn_t)(Qnn_ContextHandle_t context,
@@ -57,15 +73,15 @@ typedef struct {
   QnnInterface_Uncalled_Fn_t backendSetConfig;
   QnnInterface_Uncalled_Fn_t backendGetApiVersion;
   QnnBackend_GetBuildId_Fn_t backendGetBuildId;
-  QnnInterface_Uncalled_Fn_t backendRegisterOpPackage;
+  QnnBackend_RegisterOpPackage_Fn_t backendRegisterOpPackage;
   QnnInterface_Uncalled_Fn_t backendGetSupportedOperations;
   QnnBackend_ValidateOpConfig_Fn_t backendValidateOpConfig;
   QnnBackend_Free_Fn_t backendFree;
   QnnContext_Create_Fn_t contextCreate;
   QnnInterface_Uncalled_Fn_t contextSetConfig;
-  QnnInterface_Uncalled_Fn_t contextGetBinarySize;
-  QnnInterface_Uncalled_Fn_t contextGetBinary;
-  QnnInterface_Uncalled_Fn_t contextCreateFromBinary;
+  QnnContext_GetBinarySize_Fn_t contextGetBinarySize;
+  QnnContext_GetBinary_Fn_t contextGetBinary;
+  QnnContext_CreateFromBinary_Fn_t contextCreateFromBinary;
   QnnContext_Free_Fn_t contextFree;
   QnnGraph_Create_Fn_t graphCreate;
   QnnInterface_Uncalled_Fn_t graphCreateSubgraph;

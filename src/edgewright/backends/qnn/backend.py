@@ -17,6 +17,7 @@ from edgewright.ir.graph import Graph
 from edgewright.ir.shape_advice import advise_shape
 from edgewright.lower.lower import lower
 from edgewright.lower.qnn_graph import QnnGraph
+from edgewright.passes.htp.replace_biased_matmul import check_biases
 from edgewright.passes.htp.unroll_recurrent import check_unrolled
 from edgewright.passes.pipeline import HTP, run_passes
 
@@ -102,6 +103,7 @@ def live_records(graph: Graph, outputs: list[str]) -> QnnGraph:
     prepared.outputs = outputs
     run_passes(prepared, HTP)
     check_unrolled(prepared)
+    check_biases(prepared)
     return lower(prepared)
 
 

@@ -35,7 +35,7 @@ class LiveContext:
         self._kept = Kept()
         self._handle = c_void_p()
         self.graphs: dict[str, LiveGraph] = {}
-        self.profile = Profile(library, options.profiling)
+        self.profile = Profile(library, options.profiling, is_traced=bool(options.schematics))
 
     def compile(self, records: Sequence[QnnGraph]) -> None:
         """Builds and finalizes graphs after validating all their ops."""

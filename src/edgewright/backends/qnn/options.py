@@ -68,6 +68,8 @@ class HtpOptions:
     platform: str = ""
     # Whether inputs and outputs of graphs are in memory shared with the worker.
     is_shared: bool = False
+    # The folder that schematics of compiled graphs go to; "" for none.
+    schematics: str = ""
 
     def options_of(self, graph: str) -> GraphOptions:
         """How the graph of that name is compiled."""

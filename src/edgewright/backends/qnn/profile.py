@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from edgewright.abi.codes import ProfileUnit
-from edgewright.abi.structs import EventData
-from edgewright.backends.qnn.library import Library
+from edgewright.abi.structs import Config, EventData
+from edgewright.backends.qnn.library import Library, configs
 from edgewright.backends.qnn.options import ProfilingLevel
+from edgewright.backends.qnn.tensors import Kept
 
 MEASURED_ON = "host emulation"
+_OPTRACE = 2
 
 
 @dataclass(frozen=True)
@@ -25,13 +27,20 @@ class ProfileEvent:
 
 
 class Profile:
-    """A profile handle, or nothing at level OFF."""
+    """A profile handle, or nothing at level OFF.
 
-    def __init__(self, library: Library, level: ProfilingLevel) -> None:
+    With optrace the library writes the schematic of each graph that it compiles into the current folder.
+    """
+
+    def __init__(self, library: Library, level: ProfilingLevel, *, is_traced: bool = False) -> None:
         self._library = library
         self.handle = c_void_p()
         if level != ProfilingLevel.OFF:
             library.must("profileCreate", library.backend, int(level), byref(self.handle))
+        if self.handle and is_traced:
+            optrace = Config(option=_OPTRACE)
+            optrace.value.number = 1
+            library.must("profileSetConfig", self.handle, configs([optrace], Kept()))
 
     def events(self) -> list[ProfileEvent]:
         """What was measured since the last call, parts after the whole."""

@@ -1,6 +1,7 @@
 """The process that the libraries run in: reads requests from a socket, answers each, ends with its caller."""
 
 import faulthandler
+import os
 import resource
 import sys
 import traceback
@@ -44,6 +45,9 @@ class Host:
         if options.worker.memory_limit:
             resource.setrlimit(resource.RLIMIT_AS, (options.worker.memory_limit,) * 2)
         self._library = Library(self._folder / library, log_level)
+        if options.schematics:
+            # The library names the file, and the folder is this process's own.
+            os.chdir(options.schematics)
         if saved_to:
             start_saver(self._library, saved_to)
         self._library.open(options.soc_model, options.dsp_arch, options.platform)

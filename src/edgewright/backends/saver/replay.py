@@ -1,6 +1,5 @@
 """Replays recorded calls on another backend; the files are not trusted, like any other input."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,9 @@ import numpy as np
 from edgewright.backends.base import RunOptions
 from edgewright.backends.registry import find_backend
 from edgewright.backends.saver.recording import CALLS, TENSORS, VERSION
-from edgewright.core.errors import BadInput, Where
+from edgewright.core.errors import BadInput, EdgewrightError, Where
+from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.lower.lift import lift
@@ -31,11 +32,14 @@ class _Recording:
     def __init__(self, folder: Path) -> None:
         self._where = Where(file=str(folder / CALLS))
         try:
-            lines = [json.loads(line) for line in (folder / CALLS).read_text().splitlines()]
-            self._bytes = (folder / TENSORS).read_bytes()
-            self.graph, self.runs = self._read(lines)
-        except OSError as problem:
-            raise BadInput(f"the recording cannot be read: {problem.strerror}", self._where) from None
+            text = read_limited(folder / CALLS, LARGEST).decode()
+            self._bytes = read_limited(folder / TENSORS, LARGEST)
+        except EdgewrightError as problem:
+            raise type(problem)(f"the recording cannot be read: {problem.what}", self._where) from None
+        except UnicodeDecodeError:
+            raise BadInput("the recording is not UTF-8", self._where, do="record again") from None
+        try:
+            self.graph, self.runs = self._read([parse_json(line) for line in text.splitlines()])
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as problem:
             raise BadInput(
                 f"the recording is damaged ({type(problem).__name__}: {problem})",
@@ -58,8 +62,9 @@ class _Recording:
         tensors = [self._tensor(line) for line in by_call.get("tensorCreateGraphTensor", [])]
         nodes = [self._node(line) for line in by_call.get("graphAddNode", [])]
         (name,) = (line["name"] for line in by_call["graphCreate"])
-        graph = QnnGraph(name, {tensor.name: tensor for tensor in tensors}, nodes, head["source_names"])
-        return graph, [line["inputs"] for line in by_call.get("graphExecute", [])]
+        names = {str(key): str(value) for key, value in head["source_names"].items()}
+        graph = QnnGraph(name, {tensor.name: tensor for tensor in tensors}, nodes, names)
+        return graph, [line["inputs"] for line in by_call["graphExecute"]]
 
     def _node(self, line: dict[str, Any]) -> QnnNode:
         scalars = {
@@ -72,7 +77,7 @@ class _Recording:
     def _tensor(self, line: dict[str, Any]) -> QnnTensor:
         dims, dtype = tuple(int(dim) for dim in line["dims"]), DType(line["dtype"])
         said = line.get("encoding")
-        encoding = None if said is None else Encoding(**{key: _frozen(item) for key, item in said.items()})
+        encoding = None if said is None else _read_encoding(said)
         data = self._array(line["data"], dtype, dims) if "data" in line else None
         return QnnTensor(line["name"], TensorKind(line["kind"]), dtype, dims, encoding, data)
 
@@ -94,6 +99,15 @@ class _Recording:
         if size != wanted or start < 0 or size > LARGEST or start + size > len(self._bytes):
             raise ValueError(f"{size} bytes at {start} of {len(self._bytes)}, expected {wanted}")
         return np.frombuffer(self._bytes, dtype.numpy, math.prod(dims), start).reshape(dims)
+
+
+def _read_encoding(fields: dict[str, Any]) -> Encoding:
+    encoding = Encoding(**{key: _frozen(item) for key, item in fields.items()})
+    if len(encoding.scales) != len(encoding.offsets) or not all(
+        math.isfinite(scale) and scale > 0 for scale in encoding.scales
+    ):
+        raise ValueError(f"an encoding has scales {encoding.scales} and offsets {encoding.offsets}")
+    return encoding
 
 
 def _frozen(value: Any) -> Any:
