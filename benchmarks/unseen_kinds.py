@@ -19,20 +19,23 @@ from numpy.typing import NDArray
 
 import edgewright as ew
 from benchmarks.accuracy import folders_of
-from benchmarks.accuracy_models import TASKS, prepared
-from benchmarks.builds import KINDS, Feed, Kind, of_task
+from benchmarks.accuracy_models import prepared
+from benchmarks.builds import Feed, Kind
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
+from benchmarks.unseen_models import APART, list_chosen_by
 from edgewright.backends.executor import CpuExecutor
 from edgewright.core.errors import EdgewrightError
 from edgewright.evaluate.doubts import LEAST_OF_RANGE
 from edgewright.evaluate.input_energies import InputEnergies
 from edgewright.evaluate.loss import choose_worst, measure_loss
+from edgewright.evaluate.measurement import has_8_bit_values
 from edgewright.evaluate.metrics import MEASURES
 from edgewright.evaluate.metrics.measure import Answer
 from edgewright.evaluate.output_kinds import find_value_width
 from edgewright.evaluate.output_parts import ValueRanges, find_parts
 from edgewright.evaluate.records import Loss
+from edgewright.evaluate.tail import Conditions
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.passes.htp.unroll_recurrent import with_steps
@@ -41,15 +44,16 @@ from edgewright.quantize.request import QuantizationRequest
 
 Array = NDArray[Any]
 MEASURE = MEASURES["closeness"]
+# As a build makes them: it leaves room in 16 bits for values larger than those that calibrate.
 PRECISIONS = {
     "fp16": QuantizationRequest(float_bw=16),
     "w8a8": QuantizationRequest(),
-    "w8a16": QuantizationRequest(act_bw=16),
+    "w8a16": QuantizationRequest(act_bw=16, act_quantizer="auto"),
 }
 LIMITS = (0.5, 1.0, 2.0, 5.0)
 AT_RANDOM, OF_ONE_SOURCE = "at random", "of one source, held against the other"
-# Models that lose more are never near a limit; samples that calibrate; seconds that a precision may take.
-MOST_POINTS, CALIBRATING, MOST_SECONDS = 12.0, 40, 60.0
+# Models that lose more are never near a limit; samples that calibrate.
+MOST_POINTS, CALIBRATING = 12.0, 40
 HEAD = """\
 | judged | drawn | models and precisions | "met" | of them false | beyond the interval | most often false |
 |---:|---|---:|---:|---:|---:|---|"""
@@ -66,6 +70,7 @@ class Case:
     lows: list[Array]
     highs: list[Array]
     widths: list[Array]
+    has_8_bits: bool
 
     def measure(self, places: Array) -> Loss:
         """What is lost on some samples, as if there were no others."""
@@ -78,7 +83,8 @@ class Case:
             for part in np.split(exact, 4, -1)[::2]:
                 part[...] = 0
             span = np.maximum(highs[places].max(0) - lows[places].min(0), width)
-            losses.append(measure_loss(MEASURE, exact, sums[places], span, inputs.scatter))
+            conditions = Conditions(inputs.scatter, has_8_bits=self.has_8_bits)
+            losses.append(measure_loss(MEASURE, exact, sums[places], span, conditions))
         return choose_worst(losses)
 
     def shows_little(self, places: Array) -> bool:
@@ -114,7 +120,8 @@ def main() -> None:
     """Simulates what was not simulated before, and prints the table."""
     options = _parse_options()
     options.store.mkdir(exist_ok=True)
-    cases = [case for kind in _list_kinds() if options.filter in kind.file for case in _open(kind, options)]
+    kinds = APART if options.apart else list_chosen_by()
+    cases = [case for kind in kinds if options.filter in kind.file for case in _open(kind, options)]
     print(HEAD)
     for count in options.judged:
         for way in (AT_RANDOM, OF_ONE_SOURCE):
@@ -136,13 +143,11 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument("--samples", type=int, default=200, help="samples of each source")
     parser.add_argument("--judged", type=int, nargs="*", default=[20, 40, 60], help="how many are judged")
     parser.add_argument("--draws", type=int, default=20, help="how often, of each model and precision")
+    parser.add_argument("--apart", action="store_true", help="the models that no constant was chosen by")
+    parser.add_argument("--complete", action="store_true", help="simulate what failed before once more")
+    parser.add_argument("--seconds", type=float, default=60.0, help="that each precision may be run for")
     parser.add_argument("--store", type=Path, required=True, help="a folder for what was simulated")
     return parser.parse_args()
-
-
-def _list_kinds() -> list[Kind]:
-    names = {kind.file for kind in KINDS}
-    return [*KINDS, *(of_task(task.file, "") for task in TASKS if task.file not in names)]
 
 
 def _judge(case: Case, count: int, draws: int, way: str, tally: Tally) -> None:
@@ -165,9 +170,10 @@ def _open(kind: Kind, options: argparse.Namespace) -> Iterator[Case]:
     if path is None:
         return
     files = {name: options.store / f"{kind.file}.{name}.npz" for name in PRECISIONS}
-    if not any(file.exists() for file in files.values()):
+    missing = {name: file for name, file in files.items() if not file.exists()}
+    if (missing and len(missing) == len(files)) or (options.complete and missing):
         try:
-            _simulate(kind, path, options, files)
+            _simulate(kind, path, options, missing)
         except (EdgewrightError, FileNotFoundError, KeyError, ValueError) as problem:
             print(f"left out: {kind.file}: {' '.join(str(problem).split())[:150]}", flush=True)
     for name, file in files.items():
@@ -179,25 +185,28 @@ def _read_case(name: str, file: Path) -> Case:
     with np.load(file) as stored:
         outputs = range(sum(key.startswith("sums") for key in stored))
         lists = ([stored[f"{key}{place}"] for place in outputs] for key in ("sums", "low", "high", "width"))
-        return Case(name, stored["is_first"], stored["energies"], *lists)
+        return Case(name, stored["is_first"], stored["energies"], *lists, bool(stored["has_8_bits"]))
 
 
 def _simulate(kind: Kind, path: Path, options: argparse.Namespace, files: dict[str, Path]) -> None:
     """All precisions of a model; samples of both sources take turns, for the time may be up."""
     folders = tuple(options.data)
     first, second = (
-        list(kind.make_feeds(Material(folders, is_calibrating=is_first), options.samples, path))
-        for is_first in (True, False)
+        list(kind.make_feeds(Material(folders, is_calibrating=is_first), options.samples + more, path))
+        for is_first, more in ((True, CALIBRATING), (False, 0))
     )
     with tempfile.TemporaryDirectory() as folder:
         graph = _convert(kind, path, first[0], Path(folder))
-    calibrating = first[:: max(1, len(first) // CALIBRATING)]
+    # As in a build, what calibrates judges nothing: no value of it is beyond the ranges.
+    places = set(np.linspace(0, len(first) - 1, CALIBRATING, dtype=int).tolist())
+    calibrating = [sample for place, sample in enumerate(first) if place in places]
+    first = [sample for place, sample in enumerate(first) if place not in places]
     samples = [sample for pair in zip(first, second, strict=False) for sample in pair]
-    for name, request in PRECISIONS.items():
+    for name, file in files.items():
         data = None if name == "fp16" else calibrating
-        made = quantize_graph(graph, request, data, CpuExecutor()).graph
-        stored = _run(graph, with_steps(made, made.outputs), samples)
-        np.savez_compressed(files[name], **stored)
+        made = quantize_graph(graph, PRECISIONS[name], data, CpuExecutor()).graph
+        stored = _run(graph, with_steps(made, made.outputs), samples, options.seconds)
+        np.savez_compressed(file, **stored)
 
 
 def _convert(kind: Kind, path: Path, feed: Feed, folder: Path) -> Graph:
@@ -205,18 +214,18 @@ def _convert(kind: Kind, path: Path, feed: Feed, folder: Path) -> Graph:
     if kind.task is not None:
         model = folder / "model.onnx"
         onnx.save(prepared(kind.task, path, feed), model)
-    shapes = {name: array.shape for name, array in feed.items()} if path.suffix == ".onnx" else None
+    shapes = {name: array.shape for name, array in feed.items()} if path.suffix in {".onnx", ".pt"} else None
     return ew.convert(model, input_shapes=shapes).fixed_graph()
 
 
-def _run(graph: Graph, made: Graph, samples: list[Feed]) -> dict[str, Array]:
-    """What one precision adds to the metric, sample by sample."""
+def _run(graph: Graph, made: Graph, samples: list[Feed], seconds: float) -> dict[str, Array]:
+    """What one precision adds to the metric, sample by sample, until its time is up."""
     reference, other = Model.of(graph), Model.of(made)
     outputs = [name for name in graph.outputs if graph.types[name].dtype.numpy.kind == "f"]
     few = [reference.run(sample) for sample in samples[:16]]
     parts = {name: find_parts(graph, name, [np.asarray(each[name]) for each in few]) for name in outputs}
     rows: dict[str, list[Any]] = {"energies": []}
-    end = time.monotonic() + MOST_SECONDS
+    end = time.monotonic() + seconds
     for sample in samples:
         expected, results = reference.run(sample), other.run(sample, backend="htp-sim")
         rows["energies"].append([_measure_energy(array) for array in sample.values()])
@@ -231,7 +240,11 @@ def _run(graph: Graph, made: Graph, samples: list[Feed]) -> dict[str, Array]:
             break
     stored = {key: np.array(each) for key, each in rows.items()}
     widths = {f"width{place}": np.array(find_value_width(graph, name)) for place, name in enumerate(outputs)}
-    return {**stored, **widths, "is_first": np.arange(len(stored["energies"])) % 2 == 0}
+    facts = {
+        "is_first": np.arange(len(stored["energies"])) % 2 == 0,
+        "has_8_bits": np.array(has_8_bit_values(made)),
+    }
+    return {**stored, **widths, **facts}
 
 
 def _measure_energy(array: Array) -> float:

@@ -18,10 +18,15 @@ from edgewright.build.candidates import (
     HALF,
     MIXED,
     PLAIN,
+    SMALLER,
     CandidateResult,
+    SearchLimit,
+    describe_faster,
     find_chosen,
     find_mixed_base,
+    find_time,
     list_candidates,
+    list_narrower_candidates,
     list_wider_candidates,
     mark_chosen,
     search_precisions,
@@ -32,6 +37,7 @@ from edgewright.build.convert import (
     convert_model,
     describe_conversion,
     export_encodings,
+    find_least_provable,
     make_chooser,
 )
 from edgewright.build.deploy import (
@@ -53,7 +59,7 @@ from edgewright.build.measured_advice import (
     list_untried_precisions,
 )
 from edgewright.build.open_model import OpenedModel, open_model
-from edgewright.build.plan import SampleCounts, estimate_candidate
+from edgewright.build.plan import SampleCounts, describe_late_compiler, estimate_candidate
 from edgewright.build.preflight import SCALE, PreflightResult, as_finding, run_preflight, sort_problems
 from edgewright.build.rates import WRITING_SECONDS, Rates
 from edgewright.build.records import RECORD, REPORT, BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
@@ -187,7 +193,11 @@ class _Build:
         if taken:
             self._notes.append(f"taken over from an interrupted build: {', '.join(taken)}")
             log.info("%s", self._notes[-1])
-        log.info("the build will take about %.0f s", self._known.expected_seconds)
+        expected, limit = self._known.expected_seconds, self._request.time_limit
+        log.info("the build will take about %.0f s", expected)
+        if expected > limit:
+            self._notes.append(describe_late_compiler(expected, limit))
+            log.warning("%s", self._notes[-1])
 
     def _preflight(self) -> Preflight:
         if self._checked is None:
@@ -309,15 +319,21 @@ class _Build:
             counter=self._counter,
         )
 
+    @cached_property
+    def _search_limit(self) -> SearchLimit:
+        least = find_least_provable(self._known.metric, len(self._samples.judging.selection))
+        return SearchLimit(self._request.limit, least)
+
     def _quantize(self) -> list[CandidateResult]:
         """The precisions that are tried, one of them chosen."""
         request = self._request
         names = list_candidates(request.precision, self._chip.arch)
         searched = search_precisions(
             (AS_GIVEN,) if self._known.is_quantized else names,
-            request.limit,
+            self._search_limit,
             self._finish_candidate,
-            self._times if request.prefer == FASTEST else None,
+            self._times,
+            request.prefer,
         )
         self._left_out = list(searched.left_out)
         return list(searched.results)
@@ -325,7 +341,7 @@ class _Build:
     @cached_property
     def _times(self) -> dict[str, TimeRange]:
         """What candidates take on the chip, estimated."""
-        names = (*list_candidates(AUTO), *list_candidates(self._request.precision))
+        names = (*list_candidates(AUTO), *list_candidates(self._request.precision), SMALLER)
         return estimate_candidates(self._source, self._chip, names)
 
     def _finish_candidate(self, name: str) -> CandidateResult | LeftOut:
@@ -334,7 +350,7 @@ class _Build:
         if not self._results:
             # On as many samples as there is time for, but in any case.
             bounds = Bounds(evaluation_end=self._budget.find_first_deadline(bounds.deadline))
-        base = find_mixed_base(self._results.values(), self._request.limit)
+        base = find_mixed_base(self._results.values(), self._search_limit)
         work = partial(self._build_candidate, name, base)
         try:
             with self._counter.measure_stage(stage), self._counter.keep_bounds(bounds):
@@ -359,7 +375,9 @@ class _Build:
     ) -> tuple[tuple[CandidateResult, ...], CompileResult, EvaluationResult]:
         """Compiles and judges what was chosen, and wider candidates where that fails or loses too much."""
         limit = None if self._samples.is_random else self._request.max_drop
-        settler = Settler(self._request.limit, limit, self._compile_candidate, self._judge, self._has_time)
+        can_prove = self._search_limit.least <= self._request.limit
+        work = (self._compile_candidate, self._judge, self._has_time)
+        settler = Settler(self._request.limit, limit, *work, can_prove)
         settled = settler.settle(self._iterate_wider(results))
         confirmed = settled.confirmed
         self._notes += settled.notes
@@ -386,7 +404,9 @@ class _Build:
                 self._notes.append(f"{name} was not compiled: {LATE}")
                 return
             yield name
-        base = find_mixed_base(results, limit)
+        if not self._has_binary:
+            yield from list_narrower_candidates(results, limit)
+        base = find_mixed_base(results, self._search_limit)
         for skipped in [each for each in self._left_out if not each.is_for_time]:
             if skipped.name == MIXED and base == PLAIN:
                 # It has fewer bits than what did not hold.
@@ -523,7 +543,7 @@ class _Build:
             metric=metric,
             accuracy=accuracy,
             candidates=tuple(
-                replace(result.candidate, time=self._times.get(result.candidate.name)) for result in results
+                replace(result.candidate, time=find_time(self._times, result.candidate)) for result in results
             ),
             layers=analysis.layers,
             tensors=analysis.tensors,
@@ -544,6 +564,7 @@ class _Build:
                 *(finding.what for finding in poor),
                 *self._notes,
                 *self._list_time_notes(results),
+                *self._list_faster(results),
                 *known.notes,
                 *evaluation.notes,
             ),
@@ -562,6 +583,12 @@ class _Build:
         if self._has_fewer_samples():
             notes.append(self._counts.describe())
         return notes
+
+    def _list_faster(self, results: Sequence[CandidateResult]) -> list[str]:
+        """What may be faster than what was taken for its bits."""
+        if self._request.precision != AUTO or self._request.prefer == FASTEST:
+            return []
+        return describe_faster(results, self._request.limit, self._times)
 
     def _list_warnings(self, preflight: Preflight) -> list[Finding]:
         refused = [as_finding(each) for each in getattr(self._refusal, "errors", [self._refusal]) if each]

@@ -5,12 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from edgewright.build.records import Candidate, LeftOut
-from edgewright.config.build import AUTO
+from edgewright.config.build import AUTO, CHEAPEST, FASTEST
 from edgewright.estimate.records import TimeRange
+from edgewright.evaluate.loss import FEWEST
 from edgewright.quantize.report import QuantizationReport
 from edgewright.targets.soc import FIRST_WITH_HALF
 
 PLAIN, WIDE, MIXED, HALF, AS_GIVEN = "w8a8", "w8a16", "mixed", "fp16", "as given"
+# What mixed widths come near to where plain 8 bits keep the limit.
+SMALLER = "w4a8"
 # What is added to the name of a precision where weights are corrected and ranges searched.
 ALGORITHMS = "+algorithms"
 # What mixed precision begins with where plain w8a8 loses too much, even if this loses no less: the wider
@@ -34,6 +37,21 @@ class CandidateResult:
 
 
 @dataclass(frozen=True)
+class SearchLimit:
+    """What a candidate must keep."""
+
+    # Points of the metric that may be lost.
+    limit: float
+    # What the samples that judge cannot tell from nothing: where that is more, they prove no limit.
+    least: float = 0.0
+
+    def is_reached(self, candidate: Candidate) -> bool:
+        """Whether nothing better is needed: it will be proven, or keeps the limit where nothing can be."""
+        can_be_proven = self.least <= self.limit and candidate.samples >= FEWEST
+        return (candidate.drop_high if can_be_proven else candidate.drop) <= self.limit
+
+
+@dataclass(frozen=True)
 class Searched:
     """The candidates that were built, one of them chosen, and those that were not, with the reason."""
 
@@ -54,44 +72,49 @@ def list_candidates(precision: str, architecture: int | None = None) -> tuple[st
 
 def search_precisions(
     names: Sequence[str],
-    limit: float,
+    goal: SearchLimit,
     build: Callable[[str], CandidateResult | LeftOut],
     times: Mapping[str, TimeRange] | None = None,
+    prefer: str = CHEAPEST,
 ) -> Searched:
     """Builds the candidates that may be the best one, and chooses.
 
     Args:
         names: the candidates, as ``list_candidates`` gives them.
-        limit: points of the metric that may be lost.
+        goal: what may be lost, and what can be proven.
         build: gives the result of a candidate, or why there is none; one that is finished need not be built
             again.
-        times: what candidates take on the chip, where the fastest is preferred to the cheapest.
+        times: what candidates take on the chip, as far as that is estimated.
+        prefer: the cheapest or the fastest.
     """
+    times = times or {}
     results: list[CandidateResult] = []
     left_out: list[LeftOut] = []
     for name in names:
         candidates = [result.candidate for result in results]
-        reason = _find_reason_against(name, candidates, limit)
-        if times:
-            reason = _find_slowness(name, candidates, limit, times) or (reason if name == MIXED else "")
+        reason = _find_reason_against(name, candidates, goal)
+        if times and prefer == FASTEST:
+            reason = _find_slowness(name, candidates, goal, times) or (reason if name == MIXED else "")
         built = LeftOut(name, reason) if reason else build(name)
         if isinstance(built, LeftOut):
             left_out.append(built)
         else:
             results.append(built)
-    return Searched(choose_candidate(results, limit, times), tuple(left_out))
+    return Searched(choose_candidate(results, goal.limit, times, prefer), tuple(left_out))
 
 
-def find_mixed_base(results: Iterable[CandidateResult], limit: float) -> str:
-    """What mixed precision begins with: where plain 8 bits keep the limit, only fewer bits are of use."""
-    drops = {result.candidate.name: result.candidate.drop for result in results}
-    return PLAIN if drops.get(PLAIN, limit + 1) <= limit else MIXED_BASE
+def find_mixed_base(results: Iterable[CandidateResult], goal: SearchLimit) -> str:
+    """What mixed precision begins with: where plain 8 bits are enough, only fewer bits are of use."""
+    is_plain_enough = any(
+        result.candidate.name == PLAIN and goal.is_reached(result.candidate) for result in results
+    )
+    return PLAIN if is_plain_enough else MIXED_BASE
 
 
-def _find_reason_against(name: str, candidates: Sequence[Candidate], limit: float) -> str:
+def _find_reason_against(name: str, candidates: Sequence[Candidate], goal: SearchLimit) -> str:
     """Why a candidate cannot be the best one; empty where it may be."""
-    are_kept = {each.name: each.drop <= limit for each in candidates}
-    is_plain_proven = any(each.name == PLAIN and each.drop_high <= limit for each in candidates)
+    are_kept = {each.name: goal.is_reached(each) for each in candidates}
+    is_plain_proven = any(each.name == PLAIN and each.drop_high <= goal.limit for each in candidates)
     if name in {WIDE, HALF, MIXED_BASE} and are_kept.get(PLAIN):
         return f"not needed: {PLAIN} keeps the limit"
     if name == MIXED and are_kept.get(PLAIN) and not is_plain_proven:
@@ -100,38 +123,91 @@ def _find_reason_against(name: str, candidates: Sequence[Candidate], limit: floa
         return f"not needed: {MIXED_BASE} keeps the limit, and fewer bits would not"
     widest = next((each for each in (HALF, WIDE) if each in are_kept), "")
     if name in {MIXED_BASE, MIXED} and widest and not any(are_kept.values()):
-        return f"hopeless: not even {widest} keeps the limit"
+        is_kept = any(each.name == widest and each.drop <= goal.limit for each in candidates)
+        return f"hopeless: not even {widest} {'would be proven to keep' if is_kept else 'keeps'} the limit"
     return ""
 
 
 def _find_slowness(
-    name: str, candidates: Sequence[Candidate], limit: float, times: Mapping[str, TimeRange]
+    name: str, candidates: Sequence[Candidate], goal: SearchLimit, times: Mapping[str, TimeRange]
 ) -> str:
     """Why a candidate cannot be the fastest one that keeps the limit; empty where it may be."""
-    kept = [each.name for each in candidates if each.drop <= limit and each.name in times]
-    faster = [each for each in kept if name in times and _read_time(times, each) <= _read_time(times, name)]
+    kept = [each for each in candidates if goal.is_reached(each) and each.name in times]
+    # Where plain 8 bits are kept, mixed widths have some of 4 bits.
+    is_smaller = name == MIXED and any(each.name == PLAIN for each in kept)
+    expected = times.get(SMALLER if is_smaller else name)
+    if expected is None:
+        return ""
+    faster = [each.name for each in kept if _read_time(times, each) <= expected.microseconds]
     return f"not needed: {faster[0]} keeps the limit and is estimated to be no slower" if faster else ""
 
 
-def _read_time(times: Mapping[str, TimeRange], name: str) -> float:
-    return times[name].microseconds if name in times else math.inf
+def find_time(times: Mapping[str, TimeRange], candidate: Candidate) -> TimeRange | None:
+    """What a candidate takes on the chip; that of mixed widths lies where their cost lies.
+
+    Their cost is 1 where all is in w8a8, 2 where it is in w8a16, and less where weights have 4 bits.
+    """
+    if candidate.name != MIXED or not {PLAIN, WIDE, SMALLER} <= times.keys():
+        return times.get(candidate.name)
+    share = min(1.0, max(-1.0, math.log2(max(candidate.cost, 1e-9))))
+    narrow, other = times[PLAIN], times[WIDE if share > 0 else SMALLER]
+    factor = (other.microseconds / narrow.microseconds) ** abs(share)
+    return TimeRange(narrow.microseconds * factor, min(narrow.low, other.low), max(narrow.high, other.high))
+
+
+def _read_time(times: Mapping[str, TimeRange], candidate: Candidate) -> float:
+    time = find_time(times, candidate)
+    return math.inf if time is None else time.microseconds
 
 
 def choose_candidate(
-    results: Sequence[CandidateResult], limit: float, times: Mapping[str, TimeRange] | None = None
+    results: Sequence[CandidateResult],
+    limit: float,
+    times: Mapping[str, TimeRange] | None = None,
+    prefer: str = CHEAPEST,
 ) -> tuple[CandidateResult, ...]:
-    """Marks the cheapest candidate that keeps the limit, or the one that loses least where none does.
+    """Marks the best candidate that keeps the limit, or the one that loses least where none does.
 
-    One that the samples that judge will prove, if they are like those that choose, comes before others.
-    With times, the fastest is marked in place of the cheapest.
+    One that the samples that judge will prove, if they are like those that choose, comes before others. The
+    cheapest is the best one, unless another is faster in all of its range of times; or the one with the
+    shortest time, where that is preferred.
     """
+    accurate, times = _list_accurate(results, limit), times or {}
+    if not accurate:
+        candidates = [result.candidate for result in results]
+        return mark_chosen(results, min(candidates, key=lambda each: (each.drop, each.cost)).name)
+    if prefer == FASTEST:
+        best = min(accurate, key=lambda each: (_read_time(times, each), each.cost, each.drop))
+        return mark_chosen(results, best.name)
+    best = min(accurate, key=lambda each: (each.cost, each.drop))
+    faster = [each for each in accurate if _is_surely_faster(times, each, best)]
+    return mark_chosen(results, min([*faster, best], key=lambda each: _read_time(times, each)).name)
+
+
+def _list_accurate(results: Sequence[CandidateResult], limit: float) -> list[Candidate]:
+    """Those that will be proven, else those that keep the limit on the samples that choose."""
     candidates = [result.candidate for result in results]
     provable = [candidate for candidate in candidates if candidate.drop_high <= limit]
-    accurate = provable or [candidate for candidate in candidates if candidate.drop <= limit]
-    if accurate:
-        best = min(accurate, key=lambda each: (_read_time(times or {}, each.name), each.cost, each.drop))
-        return mark_chosen(results, best.name)
-    return mark_chosen(results, min(candidates, key=lambda each: (each.drop, each.cost)).name)
+    return provable or [candidate for candidate in candidates if candidate.drop <= limit]
+
+
+def _is_surely_faster(times: Mapping[str, TimeRange], candidate: Candidate, other: Candidate) -> bool:
+    first, second = find_time(times, candidate), find_time(times, other)
+    return first is not None and second is not None and first.high < second.low
+
+
+def describe_faster(
+    results: Sequence[CandidateResult], limit: float, times: Mapping[str, TimeRange]
+) -> list[str]:
+    """That another one may be faster than the chosen one; empty where none is estimated to be."""
+    chosen = find_chosen(results).candidate
+    others = [each for each in _list_accurate(results, limit) if not each.is_chosen]
+    faster = min(others, key=lambda each: _read_time(times, each), default=chosen)
+    first, second = find_time(times, chosen), find_time(times, faster)
+    if first is None or second is None or second.microseconds >= first.microseconds:
+        return []
+    what = f"{faster.name} keeps the limit too and may be faster, {second} where {chosen.name} takes {first}"
+    return [f"{what}; such ranges do not tell which: {chosen.name} has fewer bits, --prefer fastest decides"]
 
 
 def mark_chosen(results: Sequence[CandidateResult], name: str) -> tuple[CandidateResult, ...]:
@@ -150,6 +226,17 @@ def find_chosen(results: Sequence[CandidateResult]) -> CandidateResult:
 def list_wider_candidates(results: Sequence[CandidateResult], limit: float) -> list[str]:
     """Candidates that keep the limit and cost at least as much as the chosen one, the cheapest first."""
     chosen = find_chosen(results).candidate
-    accurate = [result.candidate for result in results if result.candidate.drop <= limit]
-    wider = [each for each in accurate if each.cost >= chosen.cost and each is not chosen]
+    wider = [each for each in _list_others(results, limit) if each.cost >= chosen.cost]
     return [candidate.name for candidate in sorted(wider, key=lambda each: each.cost)]
+
+
+def list_narrower_candidates(results: Sequence[CandidateResult], limit: float) -> list[str]:
+    """Candidates that keep the limit and cost less than the chosen one, which may be faster: widest first."""
+    chosen = find_chosen(results).candidate
+    narrower = [each for each in _list_others(results, limit) if each.cost < chosen.cost]
+    return [candidate.name for candidate in sorted(narrower, key=lambda each: -each.cost)]
+
+
+def _list_others(results: Sequence[CandidateResult], limit: float) -> list[Candidate]:
+    candidates = [result.candidate for result in results]
+    return [each for each in candidates if each.drop <= limit and not each.is_chosen]

@@ -199,11 +199,14 @@ def _predict_by_drops(
         made = quantize_graph(graph, QuantizationRequest(float_bw=16)).graph
         with suppress(EdgewrightError):
             half = chooser.evaluate(with_steps(made, made.outputs)).drop
-    # Of answers that are all the same, so many samples prove no more.
-    unproven = 100 * compute_paired_interval(0, 0, len(samples.judging.selection))[1]
+    least = find_least_provable(metric, len(samples.judging.selection))
+    return predict_candidates(names, TriedDrops(drop, half, least), request.limit)
+
+
+def find_least_provable(metric: Metric, count: int) -> float:
+    """What so many samples cannot tell from nothing: of answers that are all the same they prove no more."""
     is_share = all(find_measure(metric.find_name(name)).is_share for name in metric.outputs)
-    drops = TriedDrops(drop, half, least=unproven if is_share else 0.0)
-    return predict_candidates(names, drops, request.limit)
+    return 100 * compute_paired_interval(0, 0, count)[1] if is_share else 0.0
 
 
 def make_chooser(

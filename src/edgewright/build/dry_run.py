@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from edgewright.analyse.records import Finding
 from edgewright.build.convert import convert_model, plan_build
+from edgewright.build.plan import describe_late_compiler
 from edgewright.build.preflight import PreflightResult, run_preflight
 from edgewright.build.request import BuildRequest
 from edgewright.build.stateful_samples import add_states
@@ -35,5 +36,10 @@ def try_conversion(request: BuildRequest, result: PreflightResult) -> PreflightR
             spent = result.seconds + time.monotonic() - start
             seconds = plan.estimate_seconds(request.time_limit, spent)
             result.estimate = replace(result.estimate, seconds=seconds)
+            if seconds > request.time_limit:
+                what = describe_late_compiler(seconds, request.time_limit)
+                result.hints.append(
+                    Finding("warning", "time", what, do="give it more time with --time-limit")
+                )
         result.seconds += time.monotonic() - start
     return result

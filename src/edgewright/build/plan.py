@@ -25,6 +25,8 @@ ALGORITHM_GRAPHS = 40
 MIXED_EVALUATIONS = 12
 # Algorithms rarely mend what is lost beyond so many times the limit.
 BEYOND_ALGORITHMS = 2.0
+# Samples mostly prove a limit where this part of it is lost.
+PROVABLE_PART = 0.6
 # Emulators on all cores are slower than one alone; what is wider than 8 bits is slower still.
 CONTENTION, WIDER = 1.4, 2.0
 
@@ -102,12 +104,12 @@ class BuildPlan:
     is_half_taken: bool = False
 
     def estimate_seconds(self, limit: float, spent: float) -> float:
-        """The time of the whole build, of which some is spent; it keeps to its limit."""
+        """The time of the whole build, of which some is spent; it keeps to its limit if compiling does."""
         searching = sum(estimate_candidate(name, self.rates, self.counts) for name in self.candidates)
         searching += self.counts.choosing * self.rates.floating
         finishing = self.rates.estimate_finish(self.counts.judging)
         emulating = self._estimate_emulator(EMULATOR_PART * limit)
-        return min(limit, spent + searching + finishing + emulating)
+        return min(max(limit, spent + self.rates.unstoppable), spent + searching + finishing + emulating)
 
     def _estimate_emulator(self, share: float) -> float:
         """Checking and judging: emulators start, and share the samples."""
@@ -117,6 +119,14 @@ class BuildPlan:
         factor = CONTENTION if len(self.candidates) < 3 else CONTENTION * WIDER
         # They start together, once to check and once to judge.
         return min(2 * self.rates.loading + factor * running, share)
+
+
+def describe_late_compiler(expected: float, limit: float) -> str:
+    """What is said where a build cannot keep to its limit."""
+    return (
+        f"the build will take about {expected:.0f} s, more than the {limit:g} s of --time-limit: compiling "
+        "cannot be stopped"
+    )
 
 
 def estimate_candidate(name: str, rates: Rates, counts: SampleCounts) -> float:
@@ -146,9 +156,10 @@ def predict_candidates(names: tuple[str, ...], drops: TriedDrops, limit: float) 
     """The candidates that will be built, if they do what they do on a few samples."""
     if PLAIN not in names or MIXED not in names:
         return names
-    if drops.plain <= limit:
+    can_be_proven = drops.least <= limit
+    if drops.plain <= (PROVABLE_PART * limit if can_be_proven else limit):
         # Fewer bits are tried where it can be proven that the limit is kept.
-        rest = {MIXED} if drops.least <= limit else set()
+        rest = {MIXED} if can_be_proven else set()
     elif drops.half is not None and drops.half > limit:
         rest = {HALF, WIDE}
     else:

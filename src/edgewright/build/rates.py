@@ -31,6 +31,9 @@ SLOW_SECONDS, SLOW_TO_COMPILE = 4.0, 2.0
 TRIED_PARTS, FEW_RUNS = 4, 4
 # What the simulation takes of a model that was not tried, in runs of the float model; and the emulator.
 USUAL_SIMULATION, USUAL_EMULATION = 4.0, 40.0
+# What compiling takes of a model that was not tried: seconds, and runs of the simulation (eleven models, of
+# 0.004 to 0.7 s a run).
+COMPILING_SECONDS, COMPILING_RUNS = 1.0, 4.0
 # Runs that compare layers; what files and the report take, and in compilations what compiling and wrapping
 # take with all files.
 COMPARED, WRITING_SECONDS, COMPILATIONS = 12, 1.0, 2.5
@@ -66,11 +69,16 @@ class Rates:
         """What comparing layers on the emulator takes: compiled with all results, which it gives back."""
         return LAYERS_COMPILED * self.compiling + self.loading + LAYERS_EMULATED * self.emulated
 
+    @property
+    def unstoppable(self) -> float:
+        """What nothing can stop once it has begun: compiling, and writing all files."""
+        return COMPILATIONS * self.compiling + WRITING_SECONDS
+
     def estimate_finish(self, judging: int) -> float:
         """What comes after the search but the emulator: files, the verdict, layers and the report."""
         comparing = self.estimate_layers() + self.estimate_emulated_layers()
         judged = judging * (self.floating + self.simulated)
-        return judged + comparing + COMPILATIONS * self.compiling + WRITING_SECONDS
+        return judged + comparing + self.unstoppable
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,7 @@ def try_model(
     preparing, floating = _time_model(Model.of(graph), samples, "cpu", most)
     emulated = USUAL_EMULATION * floating if chip is not None else 0.0
     usual = Rates(floating, USUAL_SIMULATION * floating, preparing, 2 * preparing, emulated)
+    usual = _expect_compiling(usual, chip)
     if floating > min(SLOW_SECONDS, most / FEW_RUNS):
         return Trial(usual)
     try:
@@ -105,13 +114,20 @@ def try_model(
         preparing, simulated = _time_model(Model.of(quantized), samples, "htp-sim", most)
     except EdgewrightError:
         return Trial(usual)
-    rates = replace(usual, simulated=simulated, preparing_simulation=preparing)
+    rates = _expect_compiling(replace(usual, simulated=simulated, preparing_simulation=preparing), chip)
     if chip is None or simulated > min(SLOW_TO_COMPILE, most / FEW_RUNS):
         return Trial(rates, quantized)
     try:
         return Trial(_add_emulator(rates, quantized, samples[0], chip), quantized)
     except EdgewrightError as problem:
         return Trial(rates, quantized, problem, is_half_taken=_is_half_taken(graph, samples[0], chip))
+
+
+def _expect_compiling(rates: Rates, chip: Soc | None) -> Rates:
+    """The rates with what compiling is expected to take, where nothing was compiled yet."""
+    if chip is None:
+        return rates
+    return replace(rates, compiling=COMPILING_SECONDS + COMPILING_RUNS * rates.simulated)
 
 
 def count_workers() -> int:

@@ -1,11 +1,12 @@
-"""Judges what was confirmed; after a miss a more precise candidate is judged, too, while there is time."""
+"""Judges what was confirmed; where that proves nothing a more precise candidate is judged, too, in time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 from edgewright.build.confirm import Compiled, Confirmation, confirm_candidate
 from edgewright.build.stages import EvaluationResult
+from edgewright.evaluate.loss import FEWEST
 
 # Judges a candidate; the number says how many candidates the same samples have judged then.
 Judge = Callable[[Confirmation, int], EvaluationResult]
@@ -32,6 +33,7 @@ class Settler:
         compile_candidate: compiles a candidate, and measures what it loses on the samples that choose.
         judge: measures what the compiled candidate loses on the samples that judge.
         has_time: whether another one can be compiled and judged.
+        can_prove: whether the samples that judge are enough to prove the limit of what loses nothing.
     """
 
     limit: float
@@ -39,9 +41,10 @@ class Settler:
     compile_candidate: Callable[[str], Compiled]
     judge: Judge
     has_time: Callable[[], bool]
+    can_prove: bool = False
 
     def settle(self, names: Iterator[str]) -> Settled:
-        """The first candidate that keeps the limit where it is judged, or the one that loses least there.
+        """The first candidate that is proven to keep the limit, or that keeps it, or that loses least.
 
         Args:
             names: the chosen candidate and wider ones, in order; each is asked for when it is needed.
@@ -57,21 +60,39 @@ class Settler:
                 break
             evaluation = self.judge(confirmed, len(trials) + 1)
             trials.append((confirmed, evaluation))
-            if not self._is_missed(confirmed, evaluation):
+            if not self._needs_another(confirmed, evaluation):
                 break
-            notes.append(f"{last} loses {evaluation.loss.points:.2f} points on the samples that judge")
+            notes.append(_describe_failure(last, evaluation))
             if not self.has_time():
                 notes.append("a more precise candidate was not judged: the time was up")
                 break
-        best, evaluation = min(trials, key=lambda trial: trial[1].loss.points)
+        best, evaluation = self._choose(trials)
         notes += _describe_looks(best.name, len(trials))
         return Settled(best, evaluation, best.name != last, tuple(notes))
 
-    def _is_missed(self, confirmed: Confirmation, evaluation: EvaluationResult) -> bool:
-        """Whether it promised to keep the limit and does not."""
+    def _needs_another(self, confirmed: Confirmation, evaluation: EvaluationResult) -> bool:
+        """Whether it promised to keep the limit and does not, or is not proven to."""
+        loss = evaluation.loss
         if self.judged_limit is None or confirmed.compiled is None:
             return False
-        return confirmed.compiled[1].points <= self.limit and evaluation.loss.points > self.judged_limit
+        if confirmed.compiled[1].points > self.limit:
+            return False
+        # What else speaks against it speaks against the others, too.
+        can_prove = self.can_prove and loss.samples >= FEWEST and not evaluation.doubts
+        return (loss.high if can_prove else loss.points) > self.judged_limit
+
+    def _choose(
+        self, trials: Sequence[tuple[Confirmation, EvaluationResult]]
+    ) -> tuple[Confirmation, EvaluationResult]:
+        limit = self.limit if self.judged_limit is None else self.judged_limit
+        proven = [trial for trial in trials if trial[1].loss.high <= limit]
+        kept = [trial for trial in trials if trial[1].loss.points <= limit]
+        return next(iter(proven or kept), None) or min(trials, key=lambda trial: trial[1].loss.points)
+
+
+def _describe_failure(name: str, evaluation: EvaluationResult) -> str:
+    loss = evaluation.loss
+    return f"{name} loses {loss.points:.2f} points on the samples that judge, up to {loss.high:.2f} on others"
 
 
 def _describe_looks(name: str, looks: int) -> list[str]:

@@ -20,7 +20,7 @@ from edgewright.build.time_budget import TimeBudget
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.evaluate.evaluator import Evaluator
-from edgewright.evaluate.measurement import Measurement
+from edgewright.evaluate.measurement import Measurement, has_8_bit_values
 from edgewright.evaluate.records import Accuracy, Loss
 from edgewright.evaluate.runners import Run
 from edgewright.ir.contract import IoTensor
@@ -159,7 +159,8 @@ def _run_emulator(
     chosen = None if numbers is None else evaluator.select_samples(numbers)
     # Starting them is of its time, too.
     rest = max(0.0, end - time.monotonic())
-    return evaluator.measure_runners([make_runner(copy) for copy in copies], NATIVE, chosen, rest)
+    measured = evaluator.measure_runners([make_runner(copy) for copy in copies], NATIVE, chosen, rest)
+    return replace(measured, has_8_bits=has_8_bit_values(graph))
 
 
 def analyse_candidate(

@@ -82,7 +82,8 @@ def rename_outputs(
         reason=_rename_quoted(metric.reason, names),
     )
     rows = tuple(replace(item, output=names.get(item.output, item.output)) for item in accuracy)
-    return renamed, rows, replace(verdict, loss=_rename_loss(verdict.loss, names))
+    reasons = tuple(_rename_quoted(reason, names) for reason in verdict.reasons)
+    return renamed, rows, replace(verdict, loss=_rename_loss(verdict.loss, names), reasons=reasons)
 
 
 def _rename_loss(loss: Loss, names: Mapping[str, str]) -> Loss:

@@ -21,7 +21,14 @@ from edgewright.evaluate.doubts import (
 )
 from edgewright.evaluate.input_energies import InputEnergies
 from edgewright.evaluate.loss import choose_worst, measure_loss, measure_score
-from edgewright.evaluate.measurement import MOST_DB, Evaluation, Measurement, SampleScore, compute_sqnr_db
+from edgewright.evaluate.measurement import (
+    MOST_DB,
+    Evaluation,
+    Measurement,
+    SampleScore,
+    compute_sqnr_db,
+    has_8_bit_values,
+)
 from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.measure import ANY, Answer, Measure
 from edgewright.evaluate.metrics.values import subtract_safely
@@ -29,6 +36,7 @@ from edgewright.evaluate.output_kinds import find_class_axis, find_value_width
 from edgewright.evaluate.output_parts import ONE_PART, OutputParts, ValueRanges, find_parts
 from edgewright.evaluate.records import Accuracy, Loss, Metric
 from edgewright.evaluate.runners import EvaluatedSample, Run, run_in_turn, stop_at
+from edgewright.evaluate.tail import Conditions
 from edgewright.evaluate.verdict import describe_low_score, describe_poor_float_model
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
@@ -87,15 +95,17 @@ class Evaluator:
         With a limit, a graph that a part of the samples shows to lose more is not run on the others. Where
         the time is up, it must do with fewer.
         """
-        run = self._make_runner(graph, backend)
+        run, has_8_bits = self._make_runner(graph, backend), has_8_bit_values(graph)
         # The float model first: it may leave samples out.
         self.run_float_model(self._find_rest())
         seconds = self._find_rest()
         chosen = self._selection.select(count or self._quick_samples)
         first = chosen.shuffle().take(len(chosen) // HOPELESS_PART)
         if limit is None or len(first) < FEWEST_TO_GIVE_UP:
-            return self.summarise(self.measure_runner(run, backend, chosen, seconds, FEWEST_IN_TIME))
+            measured = self.measure_runner(run, backend, chosen, seconds, FEWEST_IN_TIME)
+            return self.summarise(replace(measured, has_8_bits=has_8_bits))
         begun = self.measure_runner(run, backend, first, seconds, FEWEST_IN_TIME)
+        begun = replace(begun, has_8_bits=has_8_bits)
         if self.measure_loss(begun).low > limit:
             return self.summarise(begun)
         rest = self.measure_runner(run, backend, chosen.leave_out(begun.numbers), self._find_rest())
@@ -104,7 +114,8 @@ class Evaluator:
 
     def measure_graph(self, graph: Graph, backend: str, seconds: float = math.inf) -> Measurement:
         """What a graph gives on a backend."""
-        return self.measure_runner(self._make_runner(graph, backend), backend, seconds=seconds)
+        measured = self.measure_runner(self._make_runner(graph, backend), backend, seconds=seconds)
+        return replace(measured, has_8_bits=has_8_bit_values(graph))
 
     def _make_runner(self, graph: Graph, backend: str) -> Run:
         model, share = Model.of(graph), self._counter.measure_share(graph, graph.outputs)
@@ -219,6 +230,7 @@ class Evaluator:
         ``looks``: how many models these samples have judged, this one included.
         """
         first = (than or self.reference).select(measured.numbers)
+        conditions = Conditions(self._float_results.energies.scatter, looks, measured.has_8_bits)
         losses = [
             replace(
                 measure_loss(
@@ -226,8 +238,7 @@ class Evaluator:
                     [item.sums for item in first.outputs[name]],
                     [item.sums for item in measured.outputs[name]],
                     self._spans[name],
-                    self._float_results.energies.scatter,
-                    looks,
+                    conditions,
                 ),
                 output=name,
                 backend=measured.backend,

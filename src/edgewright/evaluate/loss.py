@@ -11,15 +11,16 @@ from edgewright.core.numbers import Array
 from edgewright.evaluate.metrics.measure import Measure, Sums
 from edgewright.evaluate.records import Loss
 from edgewright.evaluate.statistics import compute_paired_interval, compute_wilson_interval
-from edgewright.evaluate.tail import TailBound, Term, count_tail
+from edgewright.evaluate.tail import USUAL, Conditions, TailBound, Term, count_tail
 
 DRAWS, SEED = 1000, 0
 # Fewer samples than this show nothing of how samples differ.
 FEWEST = 10
 # More than this is not asked for: the limit is too near to what is lost.
 MOST_SAMPLES = 1_000_000
-# The upper end is foreseen for so many times as many samples.
+# The upper end is foreseen for so many times as many samples; that of a share, further.
 TIMES = (1, 2, 4, 8, 16, 32, 64)
+SHARE_TIMES = tuple(2**power for power in range(13))
 
 
 def measure_loss(
@@ -27,8 +28,7 @@ def measure_loss(
     float_sums: Sums,
     sums: Sums,
     span: Array,
-    input_scatter: float = 0.0,
-    looks: int = 1,
+    conditions: Conditions = USUAL,
 ) -> Loss:
     """Points lost between two models on the same samples, sample by sample.
 
@@ -37,10 +37,9 @@ def measure_loss(
         float_sums: what each sample adds to it with the first model.
         sums: the same with the other.
         span: ranges of the float model's values by part.
-        input_scatter: by how much the logarithms of the inputs' energies scatter.
-        looks: how many models the same samples have judged: the interval holds for all of them together.
+        conditions: what is known of the second model and the samples.
     """
-    count = len(sums)
+    count, looks = len(sums), conditions.looks
     score, second = (_score_all(measure, part, span) for part in (float_sums, sums))
     points = score - second
     if measure.is_share:
@@ -51,11 +50,12 @@ def measure_loss(
         low, high = _find_drawn_interval(measure, float_sums, sums, span, looks)
         drawn = [points + (high - points) / math.sqrt(times) for times in TIMES]
         terms = measure.list_terms(float_sums, sums, span)
-        unseen = _find_tail_ends([TailBound(term, input_scatter, looks) for term in terms], points)
+        unseen = _find_tail_ends([TailBound(term, conditions) for term in terms], points)
         rare = [] if measure.is_of_values else _find_rare_ends(terms[0], looks)
         highs = [max(candidates) for candidates in zip(drawn, unseen, *rare, strict=True)]
     highs = [max(high, points) for high in highs]
-    prospects = tuple((count * times, high) for times, high in zip(TIMES[1:], highs[1:], strict=False))
+    times = SHARE_TIMES if measure.is_share else TIMES
+    prospects = tuple((count * n, high) for n, high in zip(times[1:], highs[1:], strict=False))
     return Loss("", "", count, points, min(low, points), highs[0], score, prospects)
 
 
@@ -80,7 +80,7 @@ def _find_share_ends(first: Sums, second: Sums, looks: int) -> tuple[float, list
     known = before[:, 1] > 0
     lost = before[known, 0] - after[known, 0]
     worse, better, count = float(lost[lost > 0].sum()), float(-lost[lost < 0].sum()), int(known.sum())
-    intervals = [compute_paired_interval(n * worse, n * better, n * count, looks) for n in TIMES]
+    intervals = [compute_paired_interval(n * worse, n * better, n * count, looks) for n in SHARE_TIMES]
     return 100 * intervals[0][0], [100 * high for _, high in intervals]
 
 
@@ -131,8 +131,10 @@ def estimate_high(loss: Loss, samples: int) -> float:
 
 def count_needed_samples(loss: Loss, limit: float) -> int | None:
     """How many samples would prove the limit if they went on like these; None where none would."""
-    if loss.points >= limit or loss.samples < FEWEST:
+    if loss.points >= limit:
         return None
+    if loss.samples < FEWEST and not loss.prospects:
+        return FEWEST
     if not loss.prospects:
         reach = (loss.high - loss.points) / (limit - loss.points)
         needed = math.ceil(loss.samples * reach**2)

@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from edgewright.evaluate.records import Loss
+from edgewright.ir.graph import Graph
 
 # The figure for no noise at all.
 MOST_DB = 120.0
+# Values of so many bits cut off what is larger than all that calibrated.
+FEW_BITS = 8
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class Measurement:
     outputs: dict[str, list[SampleScore]]
     # Of the samples, in their order.
     numbers: tuple[int, ...]
+    # Whether values have 8 bits, which cut off what is larger than all that calibrated.
+    has_8_bits: bool = False
 
     @property
     def samples(self) -> int:
@@ -55,12 +60,12 @@ class Measurement:
         """Some samples alone."""
         places = [self.numbers.index(number) for number in numbers]
         outputs = {name: [items[place] for place in places] for name, items in self.outputs.items()}
-        return Measurement(self.backend, outputs, tuple(numbers))
+        return replace(self, outputs=outputs, numbers=tuple(numbers))
 
     def join(self, other: "Measurement", order: Sequence[int]) -> "Measurement":
         """With the samples of another measurement, in an order of all numbers."""
         outputs = {name: [*items, *other.outputs[name]] for name, items in self.outputs.items()}
-        return Measurement(self.backend, outputs, (*self.numbers, *other.numbers)).select(order)
+        return replace(self, outputs=outputs, numbers=(*self.numbers, *other.numbers)).select(order)
 
 
 def compute_sqnr_db(items: Sequence[SampleScore]) -> float:
@@ -69,3 +74,9 @@ def compute_sqnr_db(items: Sequence[SampleScore]) -> float:
     if not noise:
         return math.inf
     return 10 * math.log10(signal / noise) if signal else -math.inf
+
+
+def has_8_bit_values(graph: Graph) -> bool:
+    """Whether values have 8 bits or fewer: in 16 bits ranges have room for more than the samples showed."""
+    kinds = (kind for name, kind in graph.types.items() if name not in graph.constants)
+    return any(kind.encoding is not None and kind.encoding.bitwidth <= FEW_BITS for kind in kinds)

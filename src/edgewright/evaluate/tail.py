@@ -18,6 +18,10 @@ TAIL_PART, FEWEST_IN_TAIL = 0.25, 8
 # far it may be from that. Chosen so that of the limits that were said to be met few are not, on samples of
 # many models that were not judged: see docs/builds.md.
 INDEX_OF_SCATTER, INDEX_DEVIATION = 0.5, 0.2
+# The index of noise is never expected to be less than this; nor than the second one where 8 bits cut off
+# values beyond those that calibrated: of some networks one sample in forty loses seven times as much as the
+# others, and forty samples may have none of them.
+LEAST_INDEX, LEAST_INDEX_OF_8_BITS = 0.5, 1.0
 # Inputs that differ by orders of magnitude hide more kinds of samples: for each unit beyond the first by
 # which the logarithms of their energies scatter, and at most.
 INDEX_OF_INPUTS, MOST_INDEX_OF_INPUTS = 0.2, 0.5
@@ -48,17 +52,32 @@ class Term:
         return 100 * math.copysign(min(abs(mean), 1.0) ** (1 / self.power), mean)
 
 
+@dataclass(frozen=True)
+class Conditions:
+    """What is known of a model and its samples beside its errors."""
+
+    # By how much the logarithms of the inputs' energies scatter.
+    input_scatter: float = 0.0
+    # How many models the same samples have judged: an upper end holds for all of them together.
+    looks: int = 1
+    # Whether values have so few bits that larger ones than those that calibrated are cut off.
+    has_8_bits: bool = False
+
+
+# One model that nothing special is known of.
+USUAL = Conditions()
+
+
 class TailBound:
     """What other samples lose by one term at most, with the stated confidence.
 
     Args:
         term: errors of the samples that there are.
-        input_scatter: by how much the logarithms of the inputs' energies scatter.
-        looks: how many models the same samples have judged.
+        conditions: what else is known.
     """
 
-    def __init__(self, term: Term, input_scatter: float = 0.0, looks: int = 1) -> None:
-        self._term, self._below = term, 100 - ABOVE / looks
+    def __init__(self, term: Term, conditions: Conditions = USUAL) -> None:
+        self._term, self._below = term, 100 - ABOVE / conditions.looks
         # How far each sample lies from what would leave the mean as it is.
         size = float(term.sizes.mean())
         above = (term.errors - term.mean * term.sizes) / size if size > 0 else np.zeros(len(term.errors))
@@ -66,8 +85,10 @@ class TailBound:
         count = min(count_tail(len(ranked)), len(ranked) - 1)
         self._threshold, self._rest = float(ranked[count]), ranked[count:]
         self._excess = ranked[:count] - self._threshold
-        rise = min(MOST_INDEX_OF_INPUTS, INDEX_OF_INPUTS * max(0.0, input_scatter - 1))
-        self._index = (INDEX_OF_SCATTER + rise) * measure_scatter(term)
+        rise = min(MOST_INDEX_OF_INPUTS, INDEX_OF_INPUTS * max(0.0, conditions.input_scatter - 1))
+        # That of noise, which is a square; that of what is no square is half of it.
+        least = LEAST_INDEX_OF_8_BITS if conditions.has_8_bits else LEAST_INDEX
+        self._index = max((INDEX_OF_SCATTER + rise) * measure_scatter(term), least * term.power / 2)
 
     @property
     def points(self) -> float:

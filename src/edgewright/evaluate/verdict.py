@@ -13,6 +13,8 @@ WORTH_TELLING = 0.25
 DISAGREEMENT = "simulation and emulator disagree"
 # Trained models that are right less often than this mostly have samples that are not as in training.
 LOWEST_USUAL = 0.5
+# What loses more than this part of the limit is near to it.
+NEAR_PART = 0.5
 # What the float model scores by its own answers, in percent, where a metric reads them as they are meant.
 LEAST_OF_ITSELF = 99.0
 
@@ -89,23 +91,32 @@ def judge_loss(
         return Verdict(MET, loss)
     if loss.high <= limit:
         return Verdict(NOT_PROVEN, loss, reasons)
-    needed = FEWEST if loss.samples < FEWEST else count_needed_samples(loss, limit)
-    # More samples help only where nothing else stands against it.
-    return Verdict(
-        NOT_PROVEN, loss, (_describe_doubt(loss, limit, needed), *reasons), None if reasons else needed
-    )
+    if reasons:
+        # More samples help only where nothing else stands against it.
+        return Verdict(NOT_PROVEN, loss, (*reasons, _describe_lost(loss)))
+    needed = count_needed_samples(loss, limit)
+    return Verdict(NOT_PROVEN, loss, (_describe_doubt(loss, limit, needed),), needed)
 
 
 def _describe_miss(loss: Loss, limit: float) -> str:
     return f"{loss.points:.2f} points are lost, {limit:g} may be"
 
 
+def _describe_lost(loss: Loss) -> str:
+    count = "one sample" if loss.samples == 1 else f"{loss.samples} samples"
+    return f"{loss.points:.2f} points are lost on {count}, with others up to {loss.high:.2f}"
+
+
 def _describe_doubt(loss: Loss, limit: float, needed: int | None) -> str:
-    if loss.samples < FEWEST:
-        count = "one sample" if loss.samples == 1 else f"{loss.samples} samples"
-        text = f"{loss.points:.2f} points are lost on {count}, and so few show nothing of others"
-        return f"{text}: at least {FEWEST} are needed"
-    lost = f"{loss.points:.2f} points are lost on {loss.samples} samples, with others up to {loss.high:.2f}"
+    lost = _describe_lost(loss)
+    if loss.samples < FEWEST and needed is not None:
+        least = "at least" if needed == FEWEST else "about"
+        return f"{lost}, for so few show nothing of them: {least} {needed} are needed"
+    if needed is None and loss.points < NEAR_PART * limit:
+        return (
+            f"{lost}: samples differ so much that even many times as many would not prove the limit of "
+            f"{limit:g}; a metric of the task may (--metric)"
+        )
     if needed is None:
         return f"{lost}: too near to the limit of {limit:g} to be proven"
     return (

@@ -11,10 +11,16 @@ from edgewright.artifacts.encodings import write_encodings
 from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
     CandidateResult,
+    SearchLimit,
     choose_candidate,
+    describe_faster,
     find_chosen,
     find_mixed_base,
+    find_time,
     list_candidates,
+    list_narrower_candidates,
+    list_wider_candidates,
+    mark_chosen,
     search_precisions,
 )
 from edgewright.build.records import Candidate, LeftOut
@@ -63,7 +69,7 @@ class Stages:
         if name in self.late:
             return LeftOut(name, "the time was up", is_for_time=True)
         if name not in self.finished:
-            base = find_mixed_base(self.finished.values(), self.builder.limit)
+            base = find_mixed_base(self.finished.values(), SearchLimit(self.builder.limit))
             self.graphs[name], self.finished[name] = self.builder.build(name, base)
         return self.finished[name]
 
@@ -72,7 +78,7 @@ class Stages:
 def searched(builder):
     """A limit that 8 bits keep."""
     stages = Stages(builder)
-    return search_precisions(list_candidates("auto", 75), LIMIT, stages), stages
+    return search_precisions(list_candidates("auto", 75), SearchLimit(LIMIT), stages), stages
 
 
 def result(name: str, cost: float, drop: float, high: float = 100.0) -> CandidateResult:
@@ -91,7 +97,7 @@ def search(drops: dict[str, float], late: tuple[str, ...] = (), highs: dict[str,
         built.append(name)
         return result(name, costs[name], drops[name], highs.get(name, 100.0))
 
-    return search_precisions(list_candidates("auto", 75), 1.0, build), built
+    return search_precisions(list_candidates("auto", 75), SearchLimit(1.0), build), built
 
 
 def chosen(results) -> str:
@@ -139,6 +145,23 @@ def test_fewer_bits_are_not_tried_where_the_samples_cannot_even_prove_8() -> Non
     assert "too few to prove" in searched.left_out[-1].reason
 
 
+def test_what_keeps_the_limit_but_will_not_be_proven_is_not_the_last_that_is_tried() -> None:
+    drops = {"w8a8": 0.7, "fp16": 0.1, "w8a16": 0.2, "w8a8+algorithms": 0.6, "mixed": 0.6}
+    highs = {"w8a8": 1.4, "fp16": 0.3, "w8a16": 0.5, "w8a8+algorithms": 1.2, "mixed": 1.1}
+
+    def build(name):
+        made = result(name, {"w8a16": 2.0, "fp16": 4.0}.get(name, 1.0), drops[name], highs[name])
+        return replace(made, candidate=replace(made.candidate, samples=40))
+
+    names = list_candidates("auto", 75)
+    searched = search_precisions(names, SearchLimit(1.0), build)
+    assert chosen(searched.results) == "w8a16"
+    assert find_mixed_base(searched.results, SearchLimit(1.0)) == "w8a8+algorithms"
+    # Where samples can prove nothing, what they lose decides.
+    unproven = search_precisions(names, SearchLimit(1.0, least=3.0), build)
+    assert [item.candidate.name for item in unproven.results] == ["w8a8"]
+
+
 def test_what_there_is_no_time_for_is_told_and_the_best_until_then_is_taken() -> None:
     drops = {"w8a8": 3.0, "fp16": 0.0}
     searched, _ = search(drops, late=("w8a16", "w8a8+algorithms", "mixed"))
@@ -165,7 +188,7 @@ def test_mixed_widths_keep_the_limit_at_the_lowest_cost_and_say_how_they_came_ab
 def test_a_finished_candidate_is_not_made_again(builder, searched) -> None:
     results = searched[0].results
     again = Stages(builder, [item for item in results if item.candidate.name != "mixed"])
-    repeated = search_precisions(list_candidates("auto", 75), LIMIT, again).results
+    repeated = search_precisions(list_candidates("auto", 75), SearchLimit(LIMIT), again).results
     assert [*again.graphs] == ["mixed"]
     mine = next(item.candidate for item in repeated if item.candidate.name == "mixed")
     theirs = next(item.candidate for item in results if item.candidate.name == "mixed")
@@ -218,13 +241,37 @@ def test_the_fastest_that_keeps_the_limit_is_taken_where_that_is_preferred() -> 
         built.append(name)
         return result(name, 1.0 if name == "w8a8" else 2.0, drops[name])
 
-    searched = search_precisions(("w8a8", "fp16", "w8a16"), 1.0, build, times)
+    searched = search_precisions(("w8a8", "fp16", "w8a16"), SearchLimit(1.0), build, times, "fastest")
     assert chosen(searched.results) == "fp16"
     # What is estimated to be slower than one that keeps the limit is not built.
     assert built == ["w8a8", "fp16"]
     assert searched.left_out[0].reason == "not needed: fp16 keeps the limit and is estimated to be no slower"
     drops["fp16"] = 5.0
-    assert chosen(search_precisions(("w8a8", "fp16"), 1.0, build, times).results) == "w8a8"
+    assert (
+        chosen(search_precisions(("w8a8", "fp16"), SearchLimit(1.0), build, times, "fastest").results)
+        == "w8a8"
+    )
+
+
+def test_estimates_decide_where_their_ranges_do_not_meet() -> None:
+    results = [result("mixed", 1.5, 0.3), result("fp16", 4.0, 0.1)]
+    times = {"w8a8": TimeRange(7, 5, 9), "w8a16": TimeRange(28, 20, 40), "w4a8": TimeRange(6, 4, 9)}
+    near = {**times, "fp16": TimeRange(8, 6, 10)}
+    assert chosen(choose_candidate(results, 1.0, near)) == "mixed"
+    # Mixed widths whose cost lies between those of w8a8 and w8a16 take a time between theirs.
+    assert find_time(near, results[0].candidate) == TimeRange(pytest.approx(7 * 4 ** np.log2(1.5)), 5, 40)
+    (note,) = describe_faster(choose_candidate(results, 1.0, near), 1.0, near)
+    assert "fp16 keeps the limit too and may be faster, 8 us (6 to 10.0) where mixed takes" in note
+    far = {**times, "fp16": TimeRange(3, 2, 4)}
+    assert chosen(choose_candidate(results, 1.0, far)) == "fp16"
+    assert not describe_faster(choose_candidate(results, 1.0, far), 1.0, far)
+
+
+def test_what_the_compiler_refuses_may_give_way_to_fewer_bits() -> None:
+    results = mark_chosen([result("w8a16", 2.0, 0.3), result("fp16", 4.0, 0.1)], "fp16")
+    assert not list_wider_candidates(results, 1.0)
+    assert list_narrower_candidates(results, 1.0) == ["w8a16"]
+    assert not list_narrower_candidates(results, 0.2)
 
 
 def test_one_precision_is_tried_plain_and_with_algorithms() -> None:
@@ -267,7 +314,7 @@ def test_what_the_user_settles_is_not_chosen_anew(builder) -> None:
     entry = [{"bitwidth": 16, "min": 0.0, "max": 510.0, "is_symmetric": "False"}]
     file = {"activation_encodings": {"Input3": entry}, "param_encodings": {"Parameter5": [{"bitwidth": 8}]}}
     stages = Stages(replace(builder, overrides=file, _uniform={}))
-    search_precisions(list_candidates("auto", 75), LIMIT, stages)
+    search_precisions(list_candidates("auto", 75), SearchLimit(LIMIT), stages)
     graph = stages.graphs["mixed"]
     kinds = {graph.source_names.get(value, value): kind for value, kind in graph.types.items()}
     assert kinds["Input3"].encoding.bitwidth == 16

@@ -8,7 +8,7 @@ from edgewright.core.errors import BackendCrash
 from edgewright.evaluate.records import Loss
 
 
-def settle(judged, limit=1.0, times=9, refused=()):
+def settle(judged, limit=1.0, times=9, refused=(), highs=None, doubts=()):
     """Candidates in order, with what each loses where it is judged; all keep the limit before that."""
     looks, asked = [], []
 
@@ -19,14 +19,16 @@ def settle(judged, limit=1.0, times=9, refused=()):
 
     def judge(confirmed, look):
         looks.append((confirmed.name, look))
-        return EvaluationResult((), Loss("y", "htp-native", 9, judged[confirmed.name], 0, 9, 90))
+        high = 9 if highs is None else highs[confirmed.name]
+        loss = Loss("y", "htp-native", 9 if highs is None else 40, judged[confirmed.name], 0, high, 90)
+        return EvaluationResult((), loss, doubts=doubts)
 
     def iterate_names():
         for name in judged:
             asked.append(name)
             yield name
 
-    settler = Settler(1.0, limit, compile_candidate, judge, lambda: len(looks) < times)
+    settler = Settler(1.0, limit, compile_candidate, judge, lambda: len(looks) < times, highs is not None)
     return settler.settle(iterate_names()), looks, asked
 
 
@@ -62,3 +64,24 @@ def test_without_a_limit_nothing_else_is_judged():
 def test_a_candidate_that_the_compiler_refuses_leaves_the_one_before():
     settled, looks, _ = settle({"w8a8": 5.0, "fp16": 0.1}, refused=("fp16",))
     assert (settled.confirmed.name, settled.is_overwritten, len(looks)) == ("w8a8", True, 1)
+
+
+@pytest.mark.parametrize(
+    ("highs", "taken", "count"),
+    [
+        ({"w8a8": 0.9, "fp16": 0.2}, "w8a8", 1),
+        ({"w8a8": 1.5, "fp16": 0.2}, "fp16", 2),
+        # Where none is proven the cheaper one stays.
+        ({"w8a8": 1.5, "fp16": 1.2}, "w8a8", 2),
+    ],
+)
+def test_what_is_not_proven_gives_way_to_what_is(highs, taken, count):
+    settled, looks, _ = settle({"w8a8": 0.5, "fp16": 0.1}, highs=highs)
+    assert (settled.confirmed.name, len(looks)) == (taken, count)
+
+
+def test_what_speaks_against_the_samples_is_no_reason_for_more_bits():
+    settled, looks, _ = settle(
+        {"w8a8": 0.5, "fp16": 0.1}, highs={"w8a8": 1.5, "fp16": 0.2}, doubts=("random",)
+    )
+    assert (settled.confirmed.name, len(looks)) == ("w8a8", 1)

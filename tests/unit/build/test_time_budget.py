@@ -14,6 +14,7 @@ from edgewright.core.errors import UsageError
 from edgewright.evaluate.records import Metric
 from edgewright.ir.op import REGISTRY
 from edgewright.model.narrow import is_narrow
+from edgewright.targets.soc import find_htp_soc
 from tests.native.op_cases import sample_graph
 
 AUTO = ("w8a8", "fp16", "w8a16", "w8a8+algorithms", "mixed")
@@ -111,6 +112,23 @@ def test_an_estimate_knows_what_is_spent_and_keeps_to_the_limit() -> None:
         metric, is_quantized=False, rates=Rates(5.0, 20.0, 0.1, 0.2), counts=counts, candidates=AUTO
     )
     assert slow.estimate_seconds(600, 7) == 600
+
+
+def test_compiling_that_does_not_fit_in_the_limit_is_foreseen() -> None:
+    metric, counts = Metric("closeness", "", ("y",)), SampleCounts(40, 30, 50)
+    rates = Rates(5.0, 20.0, 0.1, 0.2, emulated=200.0, compiling=40.0)
+    plan = BuildPlan(metric, is_quantized=False, rates=rates, counts=counts, candidates=AUTO)
+    assert plan.estimate_seconds(60, 7) == pytest.approx(7 + rates.unstoppable)
+    assert plan.estimate_seconds(600, 7) == 600
+    assert rates.estimate_finish(8) > rates.unstoppable > 40
+
+
+def test_what_was_not_compiled_is_expected_to_take_time_to_compile() -> None:
+    sample = next(item for item in REGISTRY["Relu"].samples())
+    graph, feed = sample_graph(sample)
+    untried = try_model(graph, [feed], find_htp_soc("SM8650"), seconds=1e-9)
+    assert untried.rates.compiling > 1
+    assert try_model(graph, [feed], None, seconds=1e-9).rates.compiling == 0
 
 
 def test_where_8_bits_lose_too_much_wider_candidates_are_foreseen() -> None:

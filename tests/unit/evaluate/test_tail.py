@@ -7,7 +7,7 @@ from edgewright.evaluate.input_energies import InputEnergies
 from edgewright.evaluate.loss import count_needed_samples, estimate_high, measure_loss
 from edgewright.evaluate.metrics import MEASURES
 from edgewright.evaluate.metrics.own_function import OwnMeasure
-from edgewright.evaluate.tail import TailBound, Term
+from edgewright.evaluate.tail import Conditions, TailBound, Term
 
 CLOSENESS = MEASURES["closeness"]
 
@@ -20,7 +20,9 @@ def make_sums(losses):
 
 def measure(losses, **scatter):
     sums = make_sums(losses)
-    return measure_loss(CLOSENESS, make_sums(np.zeros(len(sums))), sums, np.array([1.0]), **scatter)
+    return measure_loss(
+        CLOSENESS, make_sums(np.zeros(len(sums))), sums, np.array([1.0]), Conditions(**scatter)
+    )
 
 
 def draw_losses(deviation, count=40, seed=0):
@@ -81,6 +83,19 @@ def test_noise_that_grows_with_the_signal_is_no_heavy_tail():
     assert TailBound(Term(1e-4 * signal, np.full(60, signal.mean()), 2.0)).compute() > 2
 
 
+def test_samples_that_8_bits_cut_off_are_allowed_for_where_none_was_judged():
+    random = np.random.default_rng(6)
+    # One sample in forty has values beyond those that calibrated, and seven times the error of the others.
+    noise = 1e-4 * np.exp(random.normal(0, 0.4, 2000)) * np.where(np.arange(2000) % 40 == 0, 50, 1)
+    truth = Term(noise, np.ones(2000), 2.0)
+    points, held = truth.take_root(truth.mean), {True: 0, False: 0}
+    for _ in range(60):
+        term = Term(random.choice(noise, 40, replace=False), np.ones(40), 2.0)
+        for has_8_bits in held:
+            held[has_8_bits] += TailBound(term, Conditions(has_8_bits=has_8_bits)).compute() >= points
+    assert (held[True] >= 54, held[False] < 40) == (True, True)
+
+
 def test_orders_of_magnitude_of_inputs_are_told_and_zeros_are_not_counted():
     loud, even = InputEnergies(), InputEnergies()
     for number in range(40):
@@ -92,10 +107,13 @@ def test_orders_of_magnitude_of_inputs_are_told_and_zeros_are_not_counted():
 
 def test_with_several_looks_at_the_same_samples_intervals_are_wider():
     sums, exact = make_sums(draw_losses(0.3)), make_sums(np.zeros(40))
-    once, twice = (measure_loss(CLOSENESS, exact, sums, np.array([1.0]), looks=looks) for looks in (1, 2))
+    once, twice = (
+        measure_loss(CLOSENESS, exact, sums, np.array([1.0]), Conditions(looks=looks)) for looks in (1, 2)
+    )
     assert (twice.points, twice.low < once.low, twice.high > once.high) == (once.points, True, True)
     answers = [(1.0, 1.0)] * 40
     shares = [
-        measure_loss(MEASURES["same-answers"], answers, answers, np.array([1.0]), looks=n) for n in (1, 2)
+        measure_loss(MEASURES["same-answers"], answers, answers, np.array([1.0]), Conditions(looks=n))
+        for n in (1, 2)
     ]
     assert shares[1].high > shares[0].high

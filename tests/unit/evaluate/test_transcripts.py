@@ -81,3 +81,28 @@ def test_a_blank_that_cannot_be_told_is_asked_for():
 def test_steps_that_are_no_number_spell_nothing(alphabet):
     scores = write("ab")
     assert score(f"cer:{alphabet}", Answer(scores, np.full_like(scores, np.nan), "ab")) == 0
+
+
+@pytest.mark.parametrize("letters", ["a\nb\nc\nd\n|\n", "a\nb\nc\nd\n", "a\r\nb\r\nc\r\nd\r\n|\r\n"])
+def test_alphabets_without_blank_and_space_fit_outputs_that_begin_with_the_blank(letters, tmp_path):
+    """As PaddleOCR's: the blank comes first, and where the file has no space, that comes last."""
+    path = tmp_path / "keys.txt"
+    path.write_bytes(letters.encode())
+    spelled = np.roll(write("ab cd", blank=5), 1, axis=-1)
+    assert score(f"cer:{path}", Answer(spelled, spelled, "ab cd")) == 100
+    assert score(f"wer:{path}", Answer(spelled, spelled, "ab dd")) == 50
+
+
+def test_what_other_readers_take_for_the_end_of_a_line_is_a_symbol(tmp_path):
+    path = tmp_path / "keys.txt"
+    path.write_text("a\n\x0c\nc\nd\n|\n")
+    assert score(f"cer:{path}", Answer(write("ac"), write("ac"), "ac")) == 100
+
+
+def test_an_underscore_is_a_character_of_an_alphabet_that_leaves_out_the_blank(tmp_path):
+    path = tmp_path / "keys.txt"
+    path.write_text("a\nb\nc\n_\n|\n")
+    spelled = np.roll(write("ad", blank=5), 1, axis=-1)
+    assert score(f"cer:{path}", Answer(spelled, spelled, "a_")) == 100
+    path.write_text("_\na\nb\nc\nd\n|\n")
+    assert score(f"cer:{path}", Answer(spelled, spelled, "ad")) == 100

@@ -1,5 +1,7 @@
 """Verdicts: green only where the samples prove it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,7 +64,18 @@ def test_what_proves_nothing_is_never_green_however_small_the_loss():
     verdict = judge_loss(loss(0.0, -0.1, 0.1), 1.0, doubts=("random numbers",))
     assert (verdict.word, verdict.reasons, verdict.needed) == (NOT_PROVEN, ("random numbers",), None)
     unclear = judge_loss(loss(0.0, -0.1, 3.0), 1.0, doubts=("random numbers",))
-    assert (unclear.word, len(unclear.reasons), unclear.needed) == (NOT_PROVEN, 2, None)
+    assert (unclear.word, unclear.reasons[0], unclear.needed) == (NOT_PROVEN, "random numbers", None)
+    # No number of such samples is promised to prove anything.
+    assert unclear.reasons[1] == "0.00 points are lost on 100 samples, with others up to 3.00"
+
+
+def test_what_is_far_below_the_limit_is_not_called_near_to_it():
+    far, near = (
+        judge_loss(replace(loss(points, 0, 3.0), prospects=((200, 2.5), (400, 2.0))), 1.0).reasons[0]
+        for points in (0.2, 0.8)
+    )
+    assert "samples differ so much" in far
+    assert "too near to the limit of 1" in near
 
 
 def test_few_perfect_answers_prove_little_and_many_prove_a_limit():
@@ -72,6 +85,15 @@ def test_few_perfect_answers_prove_little_and_many_prove_a_limit():
     needed = count_needed_samples(few, 1.0)
     proof = measure_loss(SHARE, shares([1] * needed), shares([1] * needed), 1.0)
     assert proof.high <= 1
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_as_many_samples_as_a_handful_asks_for_are_enough(count):
+    verdict = judge_loss(measure_loss(SHARE, shares([1] * count), shares([1] * count), 1.0), 1.0)
+    assert f"about {verdict.needed} are needed" in verdict.reasons[0]
+    many = shares([1] * verdict.needed)
+    assert judge_loss(measure_loss(SHARE, many, many, 1.0), 1.0).word == MET
+    assert verdict.needed < 400
 
 
 def test_what_is_lost_is_counted_sample_by_sample():

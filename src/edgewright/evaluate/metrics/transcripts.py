@@ -19,6 +19,8 @@ LARGEST_ALPHABET = 1 << 24
 FIRST_PRIVATE = 0xF0000
 # What alphabets call the blank, and what stands between words.
 BLANKS, SPACES = frozenset({"<blank>", "<pad>", "[PAD]", "<blk>", "_"}), frozenset({"|", "▁", "<space>", " "})
+# A character like others in an alphabet that leaves out the blank.
+UNDERSCORE = "_"
 
 
 class _Transcripts(Measure):
@@ -75,29 +77,40 @@ class _Transcripts(Measure):
         """Repeated symbols once, without blanks; steps that are no number spell nothing."""
         best = np.where(np.isnan(rows).any(-1), blank, rows.argmax(-1))
         kept = drop_repeats(best, blank)
-        names = self._symbols
+        names = self._place_symbols(blank, int(rows.shape[-1]))
         return "".join(names[n] if n < len(names) else chr(FIRST_PRIVATE + n) for n in kept)
 
     def _find_blank(self, rows: Array) -> int:
         """The one that was given or is named in the alphabet, else the first or the last symbol."""
         if self._blank:
             return int(self._blank)
-        named = [place for place, name in enumerate(self._names) if name in BLANKS]
+        last = int(rows.shape[-1]) - 1
+        words = BLANKS if len(self._names) > last else BLANKS - {UNDERSCORE}
+        named = [place for place, name in enumerate(self._names) if name in words]
         if len(named) == 1:
             return named[0]
-        last = int(rows.shape[-1]) - 1
-        # An alphabet that lacks one symbol leaves out the blank, which is then the last.
-        if self._alphabet and len(self._names) == last:
-            return last
         best = rows.argmax(-1)
         shares = [float((best == place).mean()) for place in (0, last)]
         if max(shares) > 2 * min(shares):
             return 0 if shares[0] > shares[1] else last
+        # An alphabet that lacks one symbol leaves out the blank, which is mostly the last.
+        if self._alphabet and len(self._names) == last:
+            return last
         raise UsageError(
             f"which symbol of '{shown(self.name)}' is the blank cannot be told: the first is the best of "
             f"{100 * shares[0]:.0f} % of the steps, the last of {100 * shares[1]:.0f} %",
             do=f"say its number: --metric {shown(self.unit)}:{shown(self._alphabet)}:0",
         )
+
+    def _place_symbols(self, blank: int, count: int) -> list[str]:
+        """The symbols where the output has them.
+
+        PaddleOCR's alphabets lack the blank, which comes first in the output, and the space, which is last.
+        """
+        missing = count - len(self._symbols)
+        if not self._alphabet or blank or missing not in {1, 2}:
+            return self._symbols
+        return ["", *self._symbols, *([" "] if missing == 2 else [])]
 
     @cached_property
     def _symbols(self) -> list[str]:
@@ -116,7 +129,8 @@ class _Transcripts(Measure):
                 return [places.get(place, "") for place in range(max(places, default=-1) + 1)]
         except (ValueError, AttributeError, TypeError) as problem:
             raise BadInput(f"the alphabet cannot be read: {shown(problem)}", Where(file=str(path))) from None
-        return text.splitlines()
+        # An alphabet may hold what splitlines takes for the end of a line.
+        return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
 class WordErrors(_Transcripts):
