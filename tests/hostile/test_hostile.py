@@ -11,9 +11,11 @@ from tests.hostile import (
     config_cases,
     data_cases,
     environment_cases,
+    file_cases,
     folder_cases,
     llm_cases,
     onnx_cases,
+    onnx_parts_cases,
     pytorch_cases,
     tensorflow_cases,
     tflite_cases,
@@ -34,6 +36,8 @@ CASES = {
     "PyTorch": pytorch_cases.CASES,
     "checkpoints": llm_cases.CASES,
     "tools": tool_cases.CASES,
+    "parts": onnx_parts_cases.CASES,
+    "files": file_cases.CASES,
 }
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 # One of so many runs in `make test`; in `make test-rest` all of the first kinds, one of so many of the rest.

@@ -39,6 +39,11 @@ class Description:
                 do="use letters, digits and '_' only, and no digit first",
             )
 
+        # Names of files need not be UTF-8; what the files of a model hold is.
+        for name in ("command", "copyright_text", "model_version", "quantizer_command"):
+            text: str = getattr(self, name)
+            object.__setattr__(self, name, text.encode("utf-8", "backslashreplace").decode())
+
     def package_of(self, node: QnnNode) -> str:
         """The package to write for a node."""
         return node.package if self.package is None else self.package

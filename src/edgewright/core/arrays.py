@@ -14,6 +14,14 @@ def is_array(value: Any) -> bool:
     return hasattr(value, "__array__")
 
 
+def is_numeric(dtype: np.dtype[Any]) -> bool:
+    """Whether it is a type of single numbers: no text, date, object or record of fields.
+
+    Anonymous bytes may be numbers: numpy's files have no name for bfloat16 and the like.
+    """
+    return dtype.kind not in "OUSTmM" and dtype.names is None and dtype.subdtype is None
+
+
 def to_array(value: Any) -> Array:
     """The values as a numpy array: of an array, a tensor of torch on any device, or nested lists."""
     try:

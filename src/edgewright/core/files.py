@@ -45,7 +45,7 @@ def check_target(path: Path | str) -> None:
     """Refuse a file that cannot be written, before the work and not after it."""
     path = Path(path)
     _check_target(path)
-    ground = _find_existing_folder(path.parent)
+    ground = find_existing_folder(path.parent)
     if not os.access(ground, os.W_OK):
         raise EnvironmentProblem(
             f"cannot write '{shown(path)}': no permission to write into '{shown(ground)}'",
@@ -119,6 +119,15 @@ def resolve_inside(folder: Path | str, relative: str, file: str | None = None) -
     if not target.is_relative_to(root) or target == Path(root):
         raise _make_path_error(relative, "leads out of the folder of the model through a link", file)
     return target
+
+
+def with_own_name(path: Path | str) -> Path:
+    """The path, whose last part is a name: a folder such as '.' is called as it is from outside."""
+    path = Path(path)
+    whole = path if path.name else Path(os.path.abspath(path))  # noqa: PTH100 - resolve() follows links
+    if not whole.name:
+        raise UsageError(f"'{shown(path)}' has no name that files could be called after")
+    return whole
 
 
 def is_there(path: Path | str) -> bool:
@@ -211,7 +220,7 @@ def _empty(folder: Path) -> None:
 
 
 def _make_folder(folder: Path, made: list[Path]) -> None:
-    _find_existing_folder(folder)
+    find_existing_folder(folder)
     with _explain_write_errors(folder):
         missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
         for parent in reversed(missing):
@@ -219,7 +228,7 @@ def _make_folder(folder: Path, made: list[Path]) -> None:
             parent.mkdir(exist_ok=True)
 
 
-def _find_existing_folder(folder: Path) -> Path:
+def find_existing_folder(folder: Path) -> Path:
     """The folder, or the nearest one above it that exists."""
     with _explain_write_errors(folder):
         ground = next((parent for parent in (folder, *folder.parents) if parent.exists()), Path())
@@ -312,6 +321,8 @@ def _explain_read_errors(path: Path) -> Iterator[None]:
     except (FileNotFoundError, NotADirectoryError) as problem:
         raise BadInput(f"file '{shown(path)}' does not exist", do=_suggest_file(path)) from problem
     except OSError as problem:
+        if problem.errno == errno.ENAMETOOLONG:
+            raise BadInput(f"'{shown(path)}' is too long for a file name") from problem
         raise EnvironmentProblem(f"cannot read '{shown(path)}': {_explain_problem(problem)}") from problem
     except ValueError as problem:  # a NUL in the name
         raise BadInput(f"'{shown(path)}' is not a file name") from problem

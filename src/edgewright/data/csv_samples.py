@@ -174,7 +174,8 @@ def _read_numbers(table: CsvTable, columns: Sequence[int]) -> Array:
 
 
 def _is_number(text: str) -> bool:
+    # Python reads 1_0 and digits of other scripts; tables do not mean them.
     try:
-        return math.isfinite(float(text))
+        return text.isascii() and "_" not in text and math.isfinite(float(text))
     except ValueError:
         return False

@@ -13,8 +13,9 @@ LARGEST_LIST = 1 << 28
 # Enough to see what is wrong; a list of a million bad lines must not become a million errors.
 PROBLEMS_KEPT = 200
 # A name may stand in quotes; what follows ':=' reaches up to the next name, spaces included.
-_NAMED = re.compile(r"""(?:^|(?<=\s))("[^"]*"|'[^']*'|(?:(?!:=)\S)+):=""")
-_WORD = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*')+""")
+# Possessive repeats remember nothing of a line of megabytes.
+_NAMED = re.compile(r"""(?:^|(?<=\s))("[^"]*+"|'[^']*+'|(?!:=)[^\s:]*+(?::(?!=)[^\s:]*+)*+):=""")
+_WORD = re.compile(r"""(?:[^\s"']++|"[^"]*+"|'[^']*+')++""")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from edgewright.config.preprocessing import Preprocessing
-from edgewright.core.arrays import is_array, to_array
+from edgewright.core.arrays import is_array, is_numeric, to_array
 from edgewright.core.errors import EdgewrightError, ShapeMismatch, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean, quote_names
@@ -67,7 +67,7 @@ class SampleFormat:
     def _convert_array(self, name: str, array: Array) -> Array:
         """The array in the type of an input; a batch of one may be left out."""
         expected = self.types[name]
-        if array.dtype.kind in "OUSmM":
+        if not is_numeric(array.dtype):
             raise TypeMismatch(f"values are {array.dtype}, expected numbers", Where(tensor=name))
         if name in self.preparations:
             array = self.preparations[name].normalize_values(self.preparations[name].transpose(array))

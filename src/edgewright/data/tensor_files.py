@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewright.core.arrays import is_numeric
 from edgewright.core.errors import BadInput, ShapeMismatch, TypeMismatch, UnsupportedFeature, Where, shown
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array, DType
@@ -60,7 +61,7 @@ def count_batch_files(path: Path, expected: ExpectedTensor) -> int:
         return max(expected.shape[0], 1)
     if not is_raw(path):
         shape, dtype = read_array_header(path, expected.name)
-        if dtype.hasobject or dtype.itemsize > LARGEST_ITEM:
+        if not is_numeric(dtype) or dtype.itemsize > LARGEST_ITEM:
             raise TypeMismatch(
                 f"the array holds {shown(dtype)}, expected numbers",
                 Where(file=str(path), tensor=expected.name),

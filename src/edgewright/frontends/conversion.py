@@ -55,13 +55,31 @@ class Rewrites:
     left_out: tuple[str, ...] = ()
     # Whether ops between decoding and encoding become ops on fixed point.
     is_quantized: bool = False
+    # Tensors of the source that simplifying must not take away: where it would, it is left out (guide 10562).
+    kept: frozenset[str] = frozenset()
 
     def apply(self, graph: Graph) -> Graph:
         """Rewrites the graph in place and gives it back."""
-        names = (*SIMPLIFY, *LAYOUT, *FINISH) if self.is_simplified else (*ALWAYS, *LAYOUT, *FOLD)
+        is_simplified = self.is_simplified and not self._find_lost(graph)
+        names = (*SIMPLIFY, *LAYOUT, *FINISH) if is_simplified else (*ALWAYS, *LAYOUT, *FOLD)
         last = QUANTIZED if self.is_quantized else ()
         run_passes(graph, [name for name in (*names, *last) if name not in self.left_out])
         return graph
+
+    def _find_lost(self, graph: Graph) -> frozenset[str]:
+        """What must be kept and would be there without simplifying only."""
+        if not self.kept:
+            return self.kept
+        plain, simple = (
+            replace(self, is_simplified=choice, kept=frozenset()).apply(graph.copy())
+            for choice in (False, True)
+        )
+        return self.kept & _list_names(plain) - _list_names(simple)
+
+
+def _list_names(graph: Graph) -> set[str]:
+    """The source's names for the tensors of a graph."""
+    return {graph.source_names.get(value, value) for value in graph.types}
 
 
 class IoLayouts(Enum):

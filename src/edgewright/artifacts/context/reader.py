@@ -41,6 +41,11 @@ def read(path: Path | str) -> Context:
     return Context(_read_head(document.fields("head")), graphs)
 
 
+def read_graph(description: bytes, data: memoryview, where: Where) -> QnnGraph:
+    """One graph that is described as in a context binary, with its data beside it."""
+    return _Reader(data, where).read_graph(parse(description, where))
+
+
 def _read_head(fields: Fields) -> ContextHead:
     backend = fields.text("backend")
     if backend not in BACKENDS:

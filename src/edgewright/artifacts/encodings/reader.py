@@ -65,6 +65,7 @@ def parse_encodings(content: bytes, file: str = "") -> EncodingSet:
 
 def _read_document(document: Fields) -> EncodingSet:
     if "encodings" in document:
+        _refuse_sections(document)
         return _read_typed_file(document)
     missing = [section for section in SECTIONS if section not in document]
     if missing:
@@ -81,17 +82,33 @@ def _read_document(document: Fields) -> EncodingSet:
     }
     return EncodingSet(
         tuple(tensor for section in read for tensor in section),
-        _read_version(document, "1.0.0" if is_listed else "0.5.0"),
+        _read_version(document, ("1.0.0", "lists") if is_listed else ("0.5.0", "tables")),
         extra={key: value for key, value in document.items() if key not in known},
         **widths,
     )
 
 
-def _read_version(document: Fields, otherwise: str) -> str:
+def _refuse_sections(document: Fields) -> None:
+    both = [section for section in SECTIONS if section in document]
+    if both:
+        raise BadInput(
+            f"the file has 'encodings' as version 2.0.0 and '{both[0]}' as those before it, expected one",
+            document.where,
+        )
+
+
+def _read_version(document: Fields, form: tuple[str, str]) -> str:
+    """The version that the file says, which must have the form that the file has."""
+    otherwise, spelled = form
     found = document.text("version") if "version" in document else otherwise
     if found.split(".")[0] not in {"0", "1", "2"}:
         raise UnsupportedFeature(
             f"the encodings have version '{shown(found)}', versions 0.4.0 to 2.0.0 are known", document.where
+        )
+    if found.split(".")[0] != otherwise[0]:
+        raise BadInput(
+            f"the file says version '{shown(found)}', but has {spelled} as version {otherwise}",
+            document.where,
         )
     return found
 
@@ -187,11 +204,24 @@ def _read_legacy_steps(
         encoding = Grid(bits).encode_range(low, high)
         return encoding.scales[0], encoding.offsets[0]
     scale = _scale(fields.first_of("scale"), fields.where)
+    if low is not None and high is not None:
+        _check_range(scale, high - low, bits, fields.where)
     offset = fields.integer("offset", -(1 << WIDEST), 1 << WIDEST) if "offset" in fields else None
     if low is not None and (offset is None or offset > 0):
         # If a file counts from the other side, its offset is off by one; its range is right.
         offset = round(min(low, 0.0) / scale)
     return scale, _read_offset(offset or 0, bits, fields.where)
+
+
+def _check_range(scale: float, width: float, bits: int, where: Where) -> None:
+    """A range is as wide as all steps together; files round both, so only what is far off is wrong."""
+    expected = ((1 << bits) - 1) * scale
+    if width and not expected / 2 <= width <= expected * 2:
+        raise BadInput(
+            f"'min' and 'max' are {width:g} apart and the steps of {bits} bits with scale {scale:g} cover "
+            f"{expected:g}, expected the same",
+            where,
+        )
 
 
 # Version 1.0.0: a list of objects with names
@@ -258,15 +288,17 @@ def _check_float_width(bits: int, where: Where) -> None:
 
 
 def _read_typed_file(document: Fields) -> EncodingSet:
-    tensors = []
+    tensors: dict[str, TensorEncoding] = {}
     for item in document.array("encodings"):
         fields = Fields(item, document.where, "an item of 'encodings'")
         name = as_name(fields.first_of("name"), "'name'", document.where)
-        tensors.append(
-            _read_typed_entry(Fields(item, _locate_tensor(document.where, name), "the entry"), name)
-        )
+        where = _locate_tensor(document.where, name)
+        if name in tensors:
+            raise BadInput("'encodings' has two encodings for the tensor", where)
+        tensors[name] = _read_typed_entry(Fields(item, where, "the entry"), name)
     extra = {key: value for key, value in document.items() if key not in {"encodings", "version"}}
-    return EncodingSet(tuple(tensors), _read_version(document, "2.0.0"), extra=extra)
+    version = _read_version(document, ("2.0.0", "'encodings'"))
+    return EncodingSet(tuple(tensors.values()), version, extra=extra)
 
 
 def _read_typed_entry(fields: Fields, name: str) -> TensorEncoding:

@@ -26,6 +26,7 @@ Rows = list[list[str]]
 def if_(ctx: Context, node: SourceNode) -> list[str]:
     """The branch that a known condition picks; both branches and a choice where it is not known."""
     branches = node.need("then_branch"), node.need("else_branch")
+    _check_branches(node, *branches)
     is_true = find_truth(ctx, node.inputs[0])
     if is_true is not None:
         return ctx.inline(branches[0] if is_true else branches[1], [])
@@ -72,10 +73,10 @@ def scan(ctx: Context, node: SourceNode) -> list[str]:
     ]
     turned = [
         row[::-1] if turn else row
-        for row, turn in zip(scanned, _read_per_scan(node, "scan_input_directions", count), strict=True)
+        for row, turn in zip(scanned, _read_turns(node, "scan_input_directions", count), strict=True)
     ]
     state, rows = _run_steps(ctx, node, node.inputs[:-count], turned)
-    turns = _read_per_scan(node, "scan_output_directions", len(rows))
+    turns = _read_turns(node, "scan_output_directions", len(rows))
     places = _read_per_scan(node, "scan_output_axes", len(rows))
     outputs = zip(rows, body.output[len(state) :], turns, places, strict=True)
     return [
@@ -89,7 +90,7 @@ def scan_of_batches(ctx: Context, node: SourceNode) -> list[str]:
     """The first form: everything has a batch axis before it, and each item may have its own length."""
     body, (lengths, *rest) = node.need("body"), node.inputs
     count = _scan_count(node, len(rest))
-    turns = _read_per_scan(node, "directions", count)
+    turns = _read_turns(node, "directions", count)
     longest = read_length(ctx, rest[-1], 1)
     used = ctx.read_ints(lengths) if lengths else (longest,) * read_length(ctx, rest[-1], 0)
     items = [slice_along(ctx, value, 0) for value in rest]
@@ -187,6 +188,16 @@ def _check_outputs(node: SourceNode, body: onnx.GraphProto, least: int) -> None:
         )
 
 
+def _check_branches(node: SourceNode, *branches: onnx.GraphProto) -> None:
+    counts = [len(branch.output) for branch in branches]
+    if set(counts) != {len(node.proto.output)}:
+        raise BadInput(
+            f"the branches have {counts} outputs, expected {len(node.proto.output)} as the node",
+            node.where,
+            do="export the model again",
+        )
+
+
 def _scan_count(node: SourceNode, inputs: int) -> int:
     count: int = node.need("num_scan_inputs")
     if not 1 <= count <= inputs:
@@ -201,6 +212,17 @@ def _read_per_scan(node: SourceNode, name: str, count: int) -> list[int]:
     if len(values) != count:
         raise BadInput(
             f"attribute '{name}' has {len(values)} entries, expected {count}",
+            node.where,
+            do="export the model again",
+        )
+    return values
+
+
+def _read_turns(node: SourceNode, name: str, count: int) -> list[int]:
+    values = _read_per_scan(node, name, count)
+    if not {0, 1}.issuperset(values):
+        raise BadInput(
+            f"attribute '{name}' is {values}, expected 0 (forward) or 1 (backward)",
             node.where,
             do="export the model again",
         )

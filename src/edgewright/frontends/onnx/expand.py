@@ -6,7 +6,7 @@ import onnx
 
 from edgewright.core.errors import BadInput
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.order import check_name
+from edgewright.frontends.onnx.order import check_node_names
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.frontends.onnx.tensors import ONNX_CODES
 
@@ -27,10 +27,7 @@ def find_definition(ctx: Context, node: SourceNode) -> onnx.FunctionProto | None
 def call_of(function: onnx.FunctionProto, node: SourceNode) -> SourceNode:
     """A call of the model's own function with its default attributes filled in."""
     for inner in function.node:
-        check_name(inner.op_type)
-        check_name(inner.name)
-        for name in inner.output:
-            check_name(name)
+        check_node_names(inner)
     defaults = {attribute.name: attribute for attribute in function.attribute_proto}
     return SourceNode(node.proto, node.inputs, node.version, node.label, {**defaults, **node.attributes})
 

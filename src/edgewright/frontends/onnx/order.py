@@ -54,6 +54,14 @@ def check_name(name: str) -> None:
     check_length(name)
 
 
+def check_node_names(node: onnx.NodeProto) -> None:
+    """All names of a node, also of one that nobody needs: notes name what was left out."""
+    for name in (node.name, node.op_type, node.domain, *node.input, *node.output):
+        check_name(name)
+    for attribute in node.attribute:
+        check_name(attribute.name)
+
+
 class Captures:
     """What the subgraphs of a file read from around them; each is walked once, however deep it lies."""
 
@@ -87,11 +95,8 @@ class Captures:
 def _map_producers(graph: onnx.GraphProto) -> dict[str, int]:
     producers: dict[str, int] = {}
     for index, node in enumerate(graph.node):
-        check_name(node.name)
-        check_name(node.op_type)
-        check_name(node.domain)
+        check_node_names(node)
         for name in filter(None, node.output):
-            check_name(name)
             if name in producers:
                 raise _make_duplicate_error(name, node)
             producers[name] = index

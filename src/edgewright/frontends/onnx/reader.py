@@ -1,6 +1,7 @@
 """Opens an ONNX model: the graph, its opsets and its weights, without copying what can stay on disk."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -39,12 +40,12 @@ class OnnxFile:
         self.graph = model.graph
         self.value_info = {i.name: i for i in (*model.graph.value_info, *model.graph.output)}
         self.metadata = {item.key: item.value for item in model.metadata_props}
-        self.functions = {(_name_domain(f.domain), f.name, f.overload): f for f in model.functions}
+        self.functions = _read_functions(model, name)
         self.captures = Captures()
         self._external = ExternalData(folder)
         self._weights = weights or Slim()
         self._data = memoryview(b"")
-        self._opsets = _read_opsets(model, name)
+        self._opsets = _read_opsets(model.opset_import, name)
 
     @classmethod
     def open(cls, path: Path) -> "OnnxFile":
@@ -92,7 +93,7 @@ class OnnxFile:
     def opsets_of(self, body: onnx.FunctionProto) -> Iterator[None]:
         """Inside, the opsets are those that a function was written for."""
         before = self._opsets
-        self._opsets = {**before, **{_name_domain(i.domain): i.version for i in body.opset_import}}
+        self._opsets = {**before, **_read_opsets(body.opset_import, self.name)}
         try:
             yield
         finally:
@@ -157,8 +158,20 @@ def _find_places(indices: Array, dims: tuple[int, ...], count: int, where: Where
     return places
 
 
-def _read_opsets(model: onnx.ModelProto, name: str) -> dict[str, int]:
-    opsets = {_name_domain(item.domain): item.version for item in model.opset_import}
+def _read_functions(model: onnx.ModelProto, name: str) -> dict[tuple[str, str, str], onnx.FunctionProto]:
+    functions = {(_name_domain(f.domain), f.name, f.overload): f for f in model.functions}
+    if len(functions) < len(model.functions):
+        counts = Counter(f"{f.domain}.{f.name}" for f in model.functions)
+        raise BadInput(
+            f"functions are defined twice: {', '.join(sorted(n for n, c in counts.items() if c > 1)):.500}",
+            Where(file=name),
+            do="export the model again",
+        )
+    return functions
+
+
+def _read_opsets(imports: Iterable[onnx.OperatorSetIdProto], name: str) -> dict[str, int]:
+    opsets = {_name_domain(item.domain): item.version for item in imports}
     newest = onnx.defs.onnx_opset_version()
     found = opsets.get("", newest)
     if found < 1:

@@ -3,6 +3,7 @@
 from math import prod
 from typing import Any
 
+import numpy as np
 import onnx
 
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where
@@ -58,7 +59,13 @@ def find_dtype(code: int, where: Where) -> DType:
 
 
 def check_stored_once(tensor: onnx.TensorProto, where: Where) -> None:
-    """Refuses a tensor with elements in two places: readers disagree about which ones count."""
+    """Refuses a tensor with elements in two places, or in parts: readers disagree about which ones count."""
+    if tensor.HasField("segment"):
+        raise UnsupportedFeature(
+            f"a segment of the tensor is stored, elements {tensor.segment.begin} to {tensor.segment.end}",
+            where,
+            do="store the whole tensor",
+        )
     places = [name for name in DATA_FIELDS if len(getattr(tensor, name))]
     if len(places) + (tensor.data_location == _T.EXTERNAL) > 1:
         outside = ["external data"] if tensor.data_location == _T.EXTERNAL else []
@@ -111,5 +118,24 @@ def _from_fields(tensor: onnx.TensorProto, dtype: DType, dims: tuple[int, ...], 
             where,
             do="export the model again",
         )
+    _check_range(tensor, dtype, where)
     array: Array = onnx.numpy_helper.to_array(tensor)
     return array.astype(dtype.numpy, copy=False)
+
+
+def _check_range(tensor: onnx.TensorProto, dtype: DType, where: Where) -> None:
+    """Small types are stored in wider fields, whose values may not fit."""
+    values = np.asarray(tensor.int32_data or tensor.uint64_data)
+    bits = max(dtype.bits, 8)
+    if not values.size or bits >= values.dtype.itemsize * 8:
+        return
+    # Packed and real elements are stored by their bits.
+    is_signed = dtype in (DType.INT_8, DType.INT_16)
+    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
+    if int(values.min()) < least or int(values.max()) > most:
+        raise BadInput(
+            f"{dtype.name} elements are stored as {values.min()} to {values.max()}, "
+            f"expected {least} to {most}",
+            where,
+            do="export the model again",
+        )
