@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,12 @@ def outcome(case: Any) -> Outcome:
     except Exception as problem:
         return Outcome(case.name, "crash", f"{type(problem).__name__}: {problem}"[:300], source)
     return Outcome(case.name, "source" if "SourceOp" in ops else "qnn", "", source, tuple(sorted(ops)))
+
+
+@cache
+def node_outcomes() -> list[Outcome]:
+    """How every node case goes; what asks again in this process is told the same."""
+    return [outcome(case) for case in cases()]
 
 
 def compare(found: Any, expected: Any, rtol: float, atol: float) -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from tests.backend.onnx_stored import KINDS, light_cases, stored_cases
-from tests.backend.onnx_suite import Outcome, cases, outcome
+from tests.backend.onnx_suite import Outcome, node_outcomes, outcome
 
 # How the 1884 cases of the node suite go; 'make docs' writes the same figures. A better one is recorded here
 # together with the change that brings it, a worse one is a bug.
@@ -21,21 +21,16 @@ STORED = {
 }
 
 
-@pytest.fixture(scope="module")
-def node_outcomes() -> list[Outcome]:
-    return [outcome(case) for case in cases()]
-
-
 def count_kinds(outcomes: list[Outcome]) -> dict[str, int]:
     return dict(Counter(item.kind for item in outcomes))
 
 
-def test_the_node_suite_goes_exactly_as_recorded(node_outcomes):
-    assert count_kinds(node_outcomes) == NODE_SUITE
+def test_the_node_suite_goes_exactly_as_recorded():
+    assert count_kinds(node_outcomes()) == NODE_SUITE
 
 
-def test_only_random_and_inexact_cases_are_wrong(node_outcomes):
-    assert {item.case for item in node_outcomes if item.kind == "wrong"} == RANDOM | INEXACT
+def test_only_random_and_inexact_cases_are_wrong():
+    assert {item.case for item in node_outcomes() if item.kind == "wrong"} == RANDOM | INEXACT
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -232,7 +232,7 @@ def test_layers_are_chosen_by_name_and_type(here):
     [
         (("--verification", "--framework_diagnosis"), 2, "expected at most one feature"),
         (("--inference_engine", "-r", "gpu", "-l", "list.txt", "-m", "m.onnx"), 4, "Gpu"),
-        (("--inference_engine", "-r", "dspv66", "-l", "list.txt", "-m", "m.onnx"), 4, "v66"),
+        (("--inference_engine", "-r", "dspv60", "-l", "list.txt", "-m", "m.onnx"), 2, "dspv60"),
         (("--inference_engine", "-r", "cpu", "-l", "list.txt"), 2, "needs '--model_path'"),
         (
             ("--inference_engine", "-r", "cpu", "-l", "list.txt", "-m", "m.onnx", "-a", "aarch64-android"),

@@ -40,7 +40,8 @@ def measure(call, folder, config, *words):
 def test_a_configuration_is_measured_and_written_as_csv(call, config, tmp_path):
     answer = measure(call, tmp_path, config)
     assert answer.code == 0, answer.err
-    assert "'Devices' 1234 are not used: the benchmark runs on this machine" in answer.out
+    unused = "'Devices' 1234, 'DevicePath' /data/local/tmp/qnnbm, 'Model.Data' . not used: the benchmark runs"
+    assert unused in answer.out
     rows = list(csv.reader((tmp_path / "digits/results/benchmark_stats_Digits.csv").open()))
     table = {row[0]: row for row in rows if row}
     assert table["CPU"] == ["CPU", "cpu", "3 runs", "6 executions"]
@@ -64,7 +65,7 @@ def test_the_command_line_stands_above_the_configuration(call, config, tmp_path)
 
 
 def test_artifacts_are_removed_where_asked_and_devices_are_said_to_be_unused(call, config, tmp_path):
-    answer = measure(call, tmp_path, config, "--clean_artifacts", "-v", "abcd", "--dsp_type", "v75")
+    answer = measure(call, tmp_path, config, "--clean_artifacts", "-v", "abcd", "-t", "le")
     assert answer.code == 0, answer.err
     assert [path.name for path in (tmp_path / "digits/results").iterdir()] == ["benchmark_stats_Digits.csv"]
     assert "has no effect: the benchmark runs on this machine" in answer.err
@@ -72,13 +73,35 @@ def test_artifacts_are_removed_where_asked_and_devices_are_said_to_be_unused(cal
 
 def test_all_that_is_wrong_with_a_configuration_comes_at_once(call, config, tmp_path):
     del config["Model"]["InputList"]
-    answer = measure(call, tmp_path, config | {"Run": 3, "ProfilingLevel": "deep", "Runs": 0})
+    wrong = {"Run": 3, "ProfilingLevel": "deep", "Runs": 0, "Measurements": ["timing", "mem"]}
+    answer = measure(call, tmp_path, config | wrong)
     assert answer.code == 3
     for text in (
         "key 'Run' is unknown",
         "'Model.InputList' is missing",
         "'deep', expected basic",
         "key 'Runs'",
+        "'Measurements' names 'mem', only timing is measured",
     ):
         assert text in answer.err
     assert not (tmp_path / "digits").exists()
+
+
+def test_every_option_of_the_public_page_is_taken(call, config, tmp_path):
+    # One by one: usage: qnn_bench.py -c ... of the SDK's page on benchmarking.
+    words = ["-o", "there", "-v", "1", "-r", "host", "-t", "le", "-d", "-s", "0", "-n", "1", "-p", "burst"]
+    words += ["-l", "basic", "-json", "-be", "CPU", "--htp_serialized", "--dsp_type", "v73", "--arm_prepare"]
+    words += ["--use_signed_skel", "--discard_output", "--test_duration", "0.01", "--enable_cache"]
+    words += ["--shared_buffer", "--clean_artifacts", "--cdsp_id", "0"]
+    answer = measure(call, tmp_path, config, *words)
+    assert answer.code == 0, answer.err
+    for option in ("--host_name", "--htp_serialized", "--arm_prepare", "--enable_cache", "--cdsp_id"):
+        assert f"option {option} has no effect: the benchmark runs on this machine" in answer.err
+
+
+@pytest.mark.parametrize(("version", "code"), [("v66", 4), ("v73", 0)])
+def test_dsp_is_the_htp_of_later_chips(call, config, tmp_path, version, code):
+    answer = measure(call, tmp_path, config, "-be", "DSP", "-n", "1", "--dsp_type", version)
+    assert answer.code == code, answer.err
+    assert ("the Hexagon DSP (v65, v66) needs a quantized one" in answer.err) == (code == 4)
+    assert ("DSP with --dsp_type v73 is the HTP" in answer.out) == (code == 0)

@@ -176,7 +176,7 @@ def test_named_tensors_are_given_out_beside_the_outputs(call, here):
         (("--dlc_path", "net.dlc"), 2, "--dlc_path goes with --model libQnnModelDlc.so"),
         (("--target", "SM8660"), 2, "nearest: SM8650"),
         (("--target", "SM8250"), 4, "is Hexagon v66"),
-        (("--profiling_option", "optrace"), 4, "the libraries for x86 write no trace of ops"),
+        (("--profiling_option", "optrace"), 4, "is for the genuine HTP library, the backend is htp-sim"),
         (("--profiling_level", "detailed"), 4, "use --profiling_level basic"),
         (("--input_output_tensor_mem_type", "memhandle"), 4, "not built yet"),
         (("--optimization_level", "highest"), 2, "low, medium or high"),
@@ -325,3 +325,11 @@ def test_no_path_of_this_machine_is_in_the_file(call, here):
     description = open_frame(here / made(call)).description.decode()
     assert str(here) not in description
     assert sys.prefix not in description
+
+
+def test_the_strict_mode_is_refused_where_no_chip_is_compiled_for(call, here):
+    (here / "strict.json").write_text('{"context_configs": {"cache_compatibility_mode": "strict"}}')
+    answer = run(call, "--retrieve_context", made(call), "--config_file", "strict.json")
+    assert (answer.code, "a context of htp-sim is compiled for no chip" in answer.err) == (4, True)
+    answer = run(call, "--model", "net.dlc", "--config_file", "strict.json")
+    assert (answer.code, "'cache_compatibility_mode' has no effect" in answer.out) == (0, True), answer.err

@@ -237,6 +237,22 @@ def test_loading_is_part_of_the_set_up_of_a_retrieved_context(call, here):
     assert spans["INIT"] > 20_000, log["events"]
 
 
+def test_optrace_gives_the_schematics_that_traces_of_a_device_need(call, here):
+    words = ("--model", "net.dlc,twin.dlc", "--backend", "htp-native", "--output_dir", "traced")
+    answer = call(generate, *words, "--profiling_option", "optrace")
+    assert (answer.code, "needs --profiling_level detailed" in answer.err) == (2, True)
+    traced = ("--profiling_level", "detailed", "--profiling_option", "optrace")
+    answer = call(generate, *words, *traced)
+    assert answer.code == 0, answer.err
+    for name in ("net", "twin"):
+        schematic = (here / "traced" / f"{name}_schematic.bin").read_bytes()
+        assert b"q::Input" in schematic
+        assert f"{name}_schematic.bin" in answer.out
+    assert not list(here.glob("*schematic*"))
+    answer = run(call, "--retrieve_context", "net.bin", *traced)
+    assert (answer.code, "the libraries for x86 give no trace of a run" in answer.err) == (4, True)
+
+
 def test_platform_options_of_the_generator_reach_the_library(call, here):
     words = ("--model", "net.dlc", "--backend", "htp-native", "--binary_file", "odd")
     answer = call(generate, *words, "--platform_options", "no_such_key:1")

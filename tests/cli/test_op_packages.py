@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import edgewright as ew
-import edgewright.abi
 from edgewright.run.op_packages import load_op_packages
 from edgewright.tools.qairt_converter import main as convert_dlc
 from edgewright.tools.qairt_quantizer import main as quantize_dlc
@@ -24,7 +23,6 @@ from tests.cli.models import image_net
 from tests.cli.op_packages import PYTHON, WOBBLE, XML, expected, wobble_net
 from tests.interrupts import LineStop, Stop
 
-HEADERS = Path(edgewright.abi.__file__).parent / "csrc"
 X = np.float32([[0.5, -1, 0.25, 2], [1, 2, 3, 4]])
 pytestmark = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
 
@@ -228,17 +226,47 @@ def test_packages_for_gpu_and_dsp_build_as_frames_with_both_names_of_their_provi
     (library,) = (tmp_path / "StrangeGpu").rglob("libStrange.so")
     loaded = ctypes.CDLL(str(library))
     assert all(hasattr(loaded, f"Strange{word}InterfaceProvider") for word in ("", "GPU"))
-    source = (tmp_path / "StrangeDsp/src").rglob("*.cpp")
-    flags = [
-        "-std=c++17",
-        "-fsyntax-only",
-        "-Wall",
-        "-Werror",
-        f"-I{tmp_path / 'StrangeDsp/src'}",
-        f"-I{HEADERS}",
+    # The frame for the DSP has nothing of Hexagon in it: this machine's compiler builds it, too.
+    make = [
+        "make",
+        "-s",
+        "-C",
+        tmp_path / "StrangeDsp",
+        f"PYTHON={sys.executable}",
+        "HEXAGON_FLAGS=-Wall -Werror",
     ]
-    subprocess.run(["g++", *flags, *map(str, source)], check=True, capture_output=True, text=True)
+    subprocess.run([*make, "HEXAGON_CXX=g++"], check=True, capture_output=True, text=True)
+    (library,) = (tmp_path / "StrangeDsp").rglob("libStrange.so")
+    loaded = ctypes.CDLL(str(library))
+    assert all(hasattr(loaded, f"Strange{word}InterfaceProvider") for word in ("", "DSP"))
     assert "StrangeHTPInterfaceProvider" in (tmp_path / "StrangeHtp/src/StrangeInterface.cpp").read_text()
+
+
+@pytest.mark.parametrize(
+    ("backend", "goal", "missing"),
+    [
+        ("Htp", "all", ("QNN_SDK_ROOT", "HTP/core", "X86_CXX", "libnative", "HEXAGON_CXX")),
+        ("Htp", "htp_device", ("QNN_SDK_ROOT", "HTP/core", "HEXAGON_CXX")),
+        ("Dsp", "all", ("HEXAGON_CXX",)),
+    ],
+)
+def test_a_build_says_all_that_this_machine_lacks_for_it(call, tmp_path, backend, goal, missing):
+    words = "".join(f"<SupportedBackend>{name}</SupportedBackend>" for name in ("HTP", "DSP"))
+    (tmp_path / "two.xml").write_text(XML.replace("<SupportedBackend>CPU</SupportedBackend>", words))
+    assert call(generate, "-p", tmp_path / "two.xml", "-o", tmp_path).code == 0
+    # As on a machine without either SDK, but with a tree of our own.
+    given = [
+        f"QNN_SDK_ROOT={tmp_path}",
+        "HEXAGON_SDK_ROOT=",
+        "X86_CXX=no-such-clang",
+        f"PYTHON={sys.executable}",
+    ]
+    make = ["make", "-C", tmp_path / f"Strange{backend}", *given]
+    done = subprocess.run([*make, goal], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert all(word in done.stderr for word in missing), done.stderr
+    assert ("X86_CXX" in done.stderr) == ("X86_CXX" in missing)
+    assert subprocess.run([*make, "clean"], capture_output=True, check=False).returncode == 0
 
 
 def test_text_of_the_xml_cannot_leave_its_comment(call, built, tmp_path):

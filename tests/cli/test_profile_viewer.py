@@ -186,6 +186,12 @@ def test_options_that_find_nothing_to_do_say_so(call, log):
     assert "without --output these options have no effect: --reader" in answer.err
 
 
+@pytest.mark.parametrize("reader", ["/no/such/libReader.so", "libNobodysReader.so"])
+def test_a_reader_that_is_not_there_is_an_error_even_without_output(call, log, reader):
+    answer = view(call, log, "--reader", reader)
+    assert (answer.code, f"reader '{reader}' does not exist" in answer.err) == (3, True)
+
+
 def test_a_log_of_ours_that_is_cut_is_called_so(call, log, tmp_path):
     (tmp_path / "cut.log").write_bytes(Path(log).read_bytes()[:200])
     answer = view(call, tmp_path / "cut.log")

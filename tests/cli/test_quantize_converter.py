@@ -307,6 +307,10 @@ def test_quantizer_options_without_data_say_that_they_do_nothing(call, tmp_path)
         (("--param_quantizer", "symmetric", "weights"), ("--param_quantizer", "symmetric")),
         (("--param_quantizer", "symmetric", "activations"), ("--act_quantizer", "symmetric")),
         (("--act_quantizer", "enhanced", "activations"), ("--act_quantizer", "enhanced")),
+        (
+            ("--param_quantizer", "symmetric", "weights", "activations"),
+            ("--param_quantizer", "symmetric", "--act_quantizer", "symmetric"),
+        ),
     ],
 )
 def test_what_a_quantizer_is_for_may_stand_behind_its_name(call, tmp_path, listed, words, same):
@@ -316,3 +320,39 @@ def test_what_a_quantizer_is_for_may_stand_behind_its_name(call, tmp_path, liste
         assert answer.code == 0, answer.err
         written.append((tmp_path / "m_net.json").read_text().partition('"converter_command"')[0])
     assert written[0] == written[1]
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--use_per_channel_quantization", "--act_bw", "16", "--bias_bw", "32")], ids=str
+)
+@pytest.mark.parametrize("is_calibrated", [True, False])
+def test_encodings_that_were_dumped_give_the_same_model_as_overrides(
+    call, tmp_path, listed, words, is_calibrated
+):
+    data = ("--input_list", listed)
+    convert(call, tmp_path, *data, *words, "--dump_encoding_json")
+    (tmp_path / "m_encoding.json").rename(tmp_path / "o.json")
+    first = (tmp_path / "m.bin").read_bytes(), read_stored(tmp_path / "m_net.json")
+    again = data if is_calibrated else ("--float_fallback",)
+    convert(call, tmp_path, *again, *words, "--quantization_overrides", tmp_path / "o.json")
+    assert ((tmp_path / "m.bin").read_bytes(), read_stored(tmp_path / "m_net.json")) == first
+
+
+def read_stored(path):
+    """The tensors without what says where an encoding is from."""
+    found = tensors(path)
+    for tensor in found.values():
+        tensor["quant_params"].pop("is_overridden", None)
+    return found
+
+
+def test_a_graph_is_simplified_unless_that_takes_away_what_overrides_name(call, tmp_path, listed):
+    counts = {}
+    for name in ("Plus214_Output_0", "Times212_Output_0"):
+        entry = {name: [{"bitwidth": 8, "min": -9.0, "max": 9.0}]}
+        (tmp_path / "o.json").write_text(json.dumps({"activation_encodings": entry, "param_encodings": {}}))
+        convert(call, tmp_path, "--input_list", listed, "--quantization_overrides", tmp_path / "o.json")
+        assert tensors(tmp_path / "m_net.json")[name]["quant_params"]["scale_offset"]["maximum"] < 9.1
+        counts[name] = len(json.loads((tmp_path / "m_net.json").read_text())["graph"]["nodes"])
+    # The product is summed up in one op where nothing names it.
+    assert counts["Plus214_Output_0"] < counts["Times212_Output_0"]

@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 
+from edgewright.abi.libraries import find_libraries
 from edgewright.tools.check_python_dependency import main as python_dependency
 from edgewright.tools.envcheck import main as envcheck
 from edgewright.tools.qnn_platform_validator import main as validator
@@ -146,6 +147,16 @@ def test_the_tree_has_the_guides_examples_and_the_courses_library(root):
     assert "usage: qnn_bench.py" in subprocess.run(words, capture_output=True, text=True, check=True).stdout
     library = root / "lib" / "libQnn.so"
     assert library.resolve() == (root / LIBRARIES / "libQnnHtp.so").resolve()
+
+
+@pytest.mark.skipif(find_libraries() is None, reason="the wheel onnxruntime-qnn is not installed")
+@pytest.mark.parametrize(
+    "name", ["lib/libQnn.so", f"{LIBRARIES}/libQnnHtp.so", f"{LIBRARIES}/libQnnSaver.so"]
+)
+def test_a_program_loads_the_genuine_libraries_of_the_tree(root, tmp_path, name):
+    code = f"import ctypes; print(ctypes.CDLL('{root / name}').QnnInterface_getProviders is not None)"
+    done = shell(f'"{sys.executable}" -c "{code}"', tmp_path)
+    assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["True"]), done.stderr
 
 
 @linux_only

@@ -110,4 +110,8 @@ def _read_sizes(source: EvaluatedModel, data: Data, preprocessing: Preprocessing
     """Sizes of open dimensions, read off samples that can be read twice."""
     if source.framework is not Framework.ONNX or isinstance(data, Iterator):
         return {}
-    return read_open_sizes(source.make_inputs_graph(), data, preprocessing)
+    graph = source.make_inputs_graph()
+    if isinstance(data, str | Path):
+        # Before anything is kept: a name that is wrong leaves nothing behind.
+        open_samples(graph, data, preprocessing=preprocessing)
+    return read_open_sizes(graph, data, preprocessing)

@@ -195,6 +195,7 @@ CONFIG_KEYS: dict[str, Key] = {
     "graphs": Key("object", keys=_GRAPH, is_listed=True),
     "devices": Key("object", keys=_DEVICES, is_listed=True),
     "context": Key("object", keys=_CONTEXT, is_listed=True),
+    "memory": Key("object", keys={"mem_type": _accept_text("shared_buffer", idle=_DEVICE)}),
     # The course's backend_config.json.
     "htp_config": Key("object", keys=_HTP),
     "gpu_config": Key("object", keys=_GPU),

@@ -1,7 +1,7 @@
 """The options of qnn_bench.py, and its configuration file."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,9 @@ class BenchDevice(OptionGroup):
     device_os_type_override: str | None = opt(
         "-t", "--device_os_type_override", metavar="OS", without_effect=ON_A_DEVICE, help="its system"
     )
-    dsp_type: str | None = opt(metavar="VERSION", without_effect=ON_A_DEVICE, help="its Hexagon architecture")
+    dsp_type: str | None = opt(
+        metavar="VERSION", help="what the backend DSP is: v68 or later is the HTP; v65 and v66 are on devices"
+    )
     htp_serialized: bool = opt(without_effect=ON_A_DEVICE, help="run a context made before")
     arm_prepare: bool = opt(without_effect=ON_A_DEVICE, help="compile on the device")
     use_signed_skel: bool = opt(without_effect=ON_A_DEVICE, help="use signed libraries")
@@ -95,6 +97,11 @@ KEYS = (
     *("Backends", "Runtimes", "Measurements", "ProfilingLevel", "PerfProfile", "BackendConfig"),
 )
 MODEL_KEYS = ("Name", "qnn_model", "Dlc", "InputList", "Data")
+MEASUREMENTS = ("timing",)
+_DEVICE_KEYS = ("Devices", "DevicePath", "HostName")
+# What DSP is called on chips that have an HTP.
+_HTP_OF_DSP = "libQnnHtp.so"
+_FIRST_HTP = 68
 
 
 @dataclass(frozen=True)
@@ -112,9 +119,13 @@ class BenchCase:
     perf_profile: str = "default"
     backend_config: str | None = None
     notes: tuple[str, ...] = ()
+    # The library for a backend that is called otherwise.
+    libraries: Mapping[str, str] = field(default_factory=dict)
 
 
-def parse_bench_case(content: Any, file: str, files: BenchFiles, runs: BenchRuns) -> BenchCase:
+def parse_bench_case(
+    content: Any, file: str, files: BenchFiles, runs: BenchRuns, dsp_type: str | None = None
+) -> BenchCase:
     """The configuration with what the command line says; all that is wrong comes at once."""
     entry: Mapping[str, Any] = content if isinstance(content, Mapping) else {}
     model = entry.get("Model")
@@ -136,11 +147,18 @@ def parse_bench_case(content: Any, file: str, files: BenchFiles, runs: BenchRuns
         problems.append((f"key 'ProfilingLevel' is '{shown(level)}', expected basic or detailed", ""))
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         problems.append((f"key 'Runs' is '{shown(count)}', expected a number from 1", ""))
+    problems += [
+        (f"key 'Measurements' names '{shown(name)}', only timing is measured", "leave it out")
+        for name in _read_names(entry.get("Measurements"))
+        if name not in MEASUREMENTS
+    ]
     if problems:
         errors: list[EdgewrightError] = [BadInput(what, Where(file=file), do=do) for what, do in problems]
         raise errors[0] if len(errors) == 1 else Problems(errors)
     folder = Path(file).parent
-    results = files.output_base_dir_override or entry.get("HostResultsDir") or f"{entry['Name']}/results"
+    root = entry.get("HostRootPath") or entry["Name"]
+    results = files.output_base_dir_override or entry.get("HostResultsDir") or f"{root}/results"
+    libraries = _find_libraries(backends, dsp_type)
     return BenchCase(
         name=entry["Name"],
         model_name=str(model.get("Name") or Path(str(path)).stem),
@@ -152,7 +170,11 @@ def parse_bench_case(content: Any, file: str, files: BenchFiles, runs: BenchRuns
         level=level,
         perf_profile=str(runs.perfprofile or entry.get("PerfProfile", "default")),
         backend_config=runs.backend_config or entry.get("BackendConfig"),
-        notes=_note_devices(entry),
+        notes=(
+            *_note_devices(entry, model),
+            *(f"{name} with --dsp_type {dsp_type} is the HTP" for name in libraries),
+        ),
+        libraries=libraries,
     )
 
 
@@ -176,7 +198,18 @@ def _find(folder: Path, name: str) -> str:
     return name if is_there(name) or Path(name).is_absolute() else str(folder / name)
 
 
-def _note_devices(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    if not entry.get("Devices"):
-        return ()
-    return (f"'Devices' {', '.join(_read_names(entry['Devices']))} are not used: {ON_A_DEVICE}",)
+def _note_devices(entry: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[str, ...]:
+    given = {key: entry.get(key) for key in _DEVICE_KEYS} | {"Model.Data": model.get("Data")}
+    said = [f"'{key}' {_spell(value)}" for key, value in given.items() if value]
+    return (f"{', '.join(said)} not used: {ON_A_DEVICE}",) if said else ()
+
+
+def _spell(value: Any) -> str:
+    return shown(", ".join(_read_names(value)) or value)
+
+
+def _find_libraries(backends: Sequence[str], dsp_type: str | None) -> dict[str, str]:
+    """DSP is the HTP's old name; on older chips it is another backend, which answers for itself."""
+    version = (dsp_type or "").removeprefix("v")
+    is_htp = version.isdecimal() and int(version) >= _FIRST_HTP
+    return {name: _HTP_OF_DSP for name in backends if is_htp and name.upper() == "DSP"}

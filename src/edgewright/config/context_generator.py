@@ -104,7 +104,7 @@ class ContextSettings(OptionGroup):
     )
     profiling_option: str | None = opt(
         choices=("optrace",),
-        help="what else to measure; optrace is refused: only libraries on a device write it",
+        help="optrace: also write the schematic of each graph, which traces of a device need",
     )
     platform_options: tuple[tuple[str, str], ...] | None = opt(
         type=parse_key_values,

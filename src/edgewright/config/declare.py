@@ -6,7 +6,14 @@ from dataclasses import MISSING, dataclass, field
 from typing import Any, TypedDict, Union, Unpack, get_args, get_origin
 
 from edgewright.config.option import Nargs, Option
-from edgewright.config.values import OneOf, Parse, make_number_parser, parse_number, parse_on_off
+from edgewright.config.values import (
+    OneOf,
+    Parse,
+    make_number_parser,
+    parse_file_name,
+    parse_number,
+    parse_on_off,
+)
 
 # What makes a value of the text, where the type alone decides it.
 _PARSERS: dict[Any, Parse] = {str: str, int: make_number_parser(0), float: parse_number, bool: parse_on_off}
@@ -58,10 +65,11 @@ class Declaration:
         if is_optional or kind is bool or (get_origin(kind) is tuple and "required" not in terms):
             terms.setdefault("default", None if is_optional else kind())
         terms.setdefault("required", "default" not in terms)
+        metavars = _list_metavars(metavar, choices)
         return Option(
             flags=(*(self.flags or (f"--{name}",)), *((also,) if isinstance(also, str) else also)),
-            parse=_list_parsers(kind, own, choices),
-            metavar=() if self._is_bare(terms["nargs"]) else _list_metavars(metavar, choices),
+            parse=_name_files(_list_parsers(kind, own, choices), metavars),
+            metavar=() if self._is_bare(terms["nargs"]) else metavars,
             **terms,
         )
 
@@ -114,6 +122,15 @@ def _list_parsers(
         kind = get_args(kind)[0]
     parsers = own if isinstance(own, tuple) else (own or _PARSERS[kind],)
     return (OneOf(choices, parsers[0]),) if choices else parsers
+
+
+def _name_files(parsers: tuple[Parse, ...], metavars: tuple[str, ...]) -> tuple[Parse, ...]:
+    """A text that is called FILE must be the name of one."""
+    names = metavars if len(metavars) == len(parsers) else ("",) * len(parsers)
+    return tuple(
+        parse_file_name if parse is str and name == "FILE" else parse
+        for parse, name in zip(parsers, names, strict=True)
+    )
 
 
 def _list_metavars(metavar: str | tuple[str, ...], choices: tuple[Any, ...]) -> tuple[str, ...]:

@@ -192,6 +192,9 @@ class Profiling(OptionGroup):
         help="measure set-up and execution (basic), each op (detailed), what the backend has besides "
         "(backend), or only what the tool sees (client)",
     )
+    profiling_option: str | None = opt(
+        choices=("optrace",), help="optrace is refused: only libraries on a device trace a run"
+    )
     graph_profiling_start_delay: float | None = opt(
         type=parse_seconds, metavar="SECONDS", help="begin to measure so long after the first execution"
     )

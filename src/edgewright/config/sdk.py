@@ -18,6 +18,25 @@ class SdkFolder(OptionGroup):
 
 
 @dataclass(frozen=True)
+class BackendLibraryOptions(OptionGroup):
+    """A library that programs load in place of one of QNN's."""
+
+    title = "Library"
+
+    output_dir: str = opt(also="-o", metavar="FOLDER", help="the folder to write it into")
+    kind: str = opt(
+        choices=("cpu", "htp-sim"),
+        default="cpu",
+        help="which backend computes: the CPU, or the simulation of HTP",
+    )
+    qnn_names: bool = opt(
+        "--qnn-names",
+        help="name it as QNN names its own (libQnnCpu.so or libQnnHtp.so) and add libQnnSystem.so, for "
+        "programs that look for these names",
+    )
+
+
+@dataclass(frozen=True)
 class EnvironmentParts(OptionGroup):
     """What is looked for; everything where none is named."""
 

@@ -85,6 +85,13 @@ def parse_numbers(text: str) -> tuple[float, ...]:
         raise ValueError("numbers separated by commas, as in 16000 or 0.5,1") from None
 
 
+def parse_file_name(text: str) -> str:
+    """A path, which is not nothing: a variable of a script that is empty names no file."""
+    if not text.strip():
+        raise ValueError("the name of a file")
+    return text
+
+
 def parse_names(text: str) -> tuple[str, ...]:
     """Names or paths separated by commas, as in a.so,b.so."""
     found = tuple(part.strip() for part in text.split(","))

@@ -112,7 +112,9 @@ def _side(types: Types, node: Node, values: Sequence[str], ports: Sequence[Port]
     is_open = bool(ports) and ports[-1].is_repeated
     if len(values) > len(ports) and not is_open:
         yield f"{len(values)} {side}s are given, the op has {len(ports)}", where
-    for index, port in enumerate(ports):
+    # Behind one that may be repeated, the others have no fixed places.
+    fixed = next((index for index, port in enumerate(ports) if port.is_repeated), len(ports))
+    for index, port in enumerate(ports[: fixed + 1]):
         if port.is_required and side == "input" and not any(values[index : index + 1]):
             yield f"required {side} {port.name} is left out", where
     for index, value in enumerate(values):

@@ -27,15 +27,19 @@ FORMS = {
 _SUFFIXES = {".csv": "csv", ".json": "trace", ".html": "html", ".htm": "html"}
 
 
+def check_reader(reader: str) -> None:
+    """A reader is one of the names that are known, or a file that is there."""
+    if reader not in FORMS and not Path(reader).exists():
+        raise BadInput(
+            f"reader '{shown(reader)}' does not exist",
+            Where(file=reader),
+            do="check the path, or use --reader csv, trace or html",
+        )
+
+
 def choose_form(output: str, reader: str | None) -> str:
     """The form for a reader or a file name; "" where the reader is a plug-in."""
     if reader is not None:
-        if Path(reader).name != reader and not Path(reader).exists():
-            raise BadInput(
-                f"reader '{shown(reader)}' does not exist",
-                Where(file=reader),
-                do="check the path, or use --reader csv, trace or html",
-            )
         return FORMS.get(Path(reader).name, "")
     form = _SUFFIXES.get(Path(output).suffix.lower())
     if form is None:

@@ -86,6 +86,8 @@ class Loading:
             notes.append(f"context priority '{config.priority}' has no effect: the backend is {backend}")
         if config.enable_graphs and not is_context:
             notes.append("'enable_graphs' has no effect: it chooses graphs of a context binary")
+        if config.is_strict and not is_context:
+            notes.append("'cache_compatibility_mode' has no effect: it is for --retrieve_context")
         return replace(config, notes=tuple(notes))
 
     def adapt_options(self, options: HtpOptions) -> HtpOptions:
@@ -219,8 +221,15 @@ def _list_enabled_graphs(names: Sequence[str], config: BackendConfig) -> list[st
 
 def _check_strict(info: ContextInfo, config: BackendConfig) -> tuple[str, ...]:
     """Strict mode checks whether the binary uses a chip fully: the one that is named, or its own."""
-    if not config.is_strict or not info.is_genuine:
+    if not config.is_strict:
         return ()
+    if not info.is_genuine:
+        # Guide 4465: an error where the backend has no such check.
+        raise UnsupportedFeature(
+            f"'cache_compatibility_mode' is 'strict', a context of {info.backend} is compiled for no chip",
+            Where(file=info.file),
+            do="leave it out, or retrieve a context that was made with libQnnHtp.so (htp-native)",
+        )
     chip = find_target(None, config)
     if chip is None:
         note = (

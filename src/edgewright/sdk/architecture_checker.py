@@ -20,7 +20,7 @@ from edgewright.analyse.architecture.check import (
 from edgewright.analyse.architecture.rule import Issue, Rule
 from edgewright.config.architecture_checker import ALL, APPLY, SHOW, CheckedModel
 from edgewright.core.errors import AccuracyGate, EdgewrightError, Where
-from edgewright.core.files import write_whole
+from edgewright.core.files import with_own_name, write_whole
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
@@ -115,7 +115,7 @@ def _choose_rules(query: str | None) -> tuple[Rule, ...]:
 
 def _read(options: CheckedModel, *, needs_weights: bool) -> tuple[Graph, list[str]]:
     """The graph; where weights are not at hand and not needed, without them."""
-    source = Path(options.input_json)
+    source = with_own_name(options.input_json)
     beside = source.with_name(f"{source.stem.removesuffix('_net')}.bin")
     if needs_weights or options.bin is not None or source.suffix != ".json" or beside.exists():
         return load_graph(source, options.bin), []

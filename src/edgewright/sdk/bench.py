@@ -60,9 +60,9 @@ class BenchReport:
     notes: tuple[str, ...] = ()
 
 
-def run_benchmark(files: BenchFiles, runs: BenchRuns) -> BenchReport:
+def run_benchmark(files: BenchFiles, runs: BenchRuns, dsp_type: str | None = None) -> BenchReport:
     """Measures every backend as often as asked, and writes the results, all files or none."""
-    case = parse_bench_case(read_json(Path(files.config_file)), files.config_file, files, runs)
+    case = parse_bench_case(read_json(Path(files.config_file)), files.config_file, files, runs, dsp_type)
     with announce_progress(f"measuring {case.name}", total=len(case.backends) * case.runs) as step:
         results = []
         for backend in case.backends:
@@ -120,12 +120,13 @@ def _make_options(
     case: BenchCase, files: BenchFiles, runs: BenchRuns, backend: str, number: int
 ) -> NetRunOptions:
     is_context = case.model.endswith(".bin")
+    library = case.libraries.get(backend, backend)
     folder = Path(case.results) / sanitize_name(backend) / f"run_{number}"
     model: Mapping[str, object] = (
         {"retrieve_context": case.model} if is_context else {"models": (case.model,)}
     )
     return NetRunOptions(
-        ModelOptions(backend=backend, config_file=case.backend_config, **model),  # type: ignore[arg-type]
+        ModelOptions(backend=library, config_file=case.backend_config, **model),  # type: ignore[arg-type]
         InputFiles(input_list=(case.input_list,)),
         OutputFiles(output_dir=str(folder), keep_num_outputs=0 if files.discard_output else None),
         Execution(

@@ -66,6 +66,7 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
     if order.profiling is not None:
         log = ProfileLog(order.profiling, order.provider, ",".join(made.names), made.events)
         written[Path(options.output.output_dir, PROFILE_FILE)] = to_chunks(log)
+    written |= {Path(options.output.output_dir, name): [data] for name, data in made.schematics.items()}
     write_all(written)
     return GeneratedContext(
         tuple(map(str, written)),
@@ -89,18 +90,26 @@ def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
             "pip install 'edgewright[native]' installs the library"
         )
     settings = options.settings
-    if settings.profiling_option is not None:
-        raise UnsupportedFeature(
-            f"--profiling_option {settings.profiling_option} needs a device: the libraries for x86 write no "
-            "trace of ops",
-            do="leave it out; --profiling_level detailed measures each op on the emulator",
-        )
+    is_traced = settings.profiling_option is not None
+    if is_traced:
+        _check_trace(settings, provider)
+        notes.append("a schematic is made of each graph; the trace that belongs to it is a device's alone")
     chip = target or find_soc(DEFAULT_TARGET)
     platform = ";".join(f"{key}:{value}" for key, value in settings.platform_options or ())
     if platform and provider != "htp-native":
         notes.append(f"--platform_options has no effect: backend {provider} is this machine itself")
     levels = settings.optimization_level, settings.profiling_level
-    return CompileOrder(provider, chip, config, *levels, platform), notes
+    return CompileOrder(provider, chip, config, *levels, platform, is_traced=is_traced), notes
+
+
+def _check_trace(settings: ContextSettings, provider: str) -> None:
+    option = f"--profiling_option {settings.profiling_option}"
+    if provider != "htp-native":
+        raise UnsupportedFeature(
+            f"{option} is for the genuine HTP library, the backend is {provider}", do="leave it out"
+        )
+    if settings.profiling_level != "detailed":
+        raise UsageError(f"{option} needs --profiling_level detailed", do="add --profiling_level detailed")
 
 
 def _make_context(

@@ -1,7 +1,7 @@
 """The legacy converters: options in, QNN artifacts out; channels last and 32-bit integers by default."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,7 +27,7 @@ from edgewright.config.tensorflow import TensorflowOnly
 from edgewright.config.tflite import TfliteOnly
 from edgewright.core.errors import EdgewrightError, UsageError, shown
 from edgewright.core.events import announce_progress
-from edgewright.core.files import keep_sources, write_whole
+from edgewright.core.files import keep_sources, with_own_name, write_whole
 from edgewright.frontends._common.input_spec import InputSpec, list_unknown_names
 from edgewright.frontends.conversion import (
     ConversionRequest,
@@ -54,7 +54,7 @@ from edgewright.sdk.conversion import Conversion, read_copyright, record_convers
 from edgewright.sdk.converter_quantizer import quantize_converted
 from edgewright.sdk.custom_io import describe_io, find_full_names, list_pinned_encodings, retype_quantized
 from edgewright.sdk.device_notes import describe_device_gaps
-from edgewright.sdk.encoding_listing import add_listing
+from edgewright.sdk.encoding_listing import add_listing, list_tensors
 from edgewright.sdk.io_config import list_unknown_inputs, raise_all
 from edgewright.sdk.io_templates import describe_custom_io, write_template
 from edgewright.sdk.tensorflow_notes import list_unconsumed_nodes
@@ -148,7 +148,7 @@ def write_conversion(
     graph, quantization = _quantize(prepared, options)
     if step is not None:
         step()
-    files = _save(graph, options, command)
+    files = _save(graph, options, command, prepared.tensors)
     files, findings = _check_architecture(options, files)
     record = record_conversion(graph, prepared.io_types, files, prepared.notes)
     notes = (
@@ -198,11 +198,12 @@ def _make_request(options: ConverterOptions, io: IoConfig) -> ConversionRequest:
     left_out += ("drop_dead_code",) if options.changes.keep_disconnected_nodes else ()
     quantizer, output = options.quantizer, options.output
     # Rewrites could take away what an encodings file or a package names (guide 10562).
-    is_named = quantizer.quantization_overrides or options.package.op_package_config
+    is_named = bool(options.package.op_package_config)
+    kept = list_tensors(quantizer.quantization_overrides)
     is_low = options.onnx.no_simplification or options.target.optimization_level == "low"
     return ConversionRequest(
         options.source.input_network,
-        rewrites=Rewrites(not (is_low or is_named), left_out),
+        rewrites=Rewrites(not (is_low or is_named), left_out, kept=kept),
         layouts=IoLayouts.SPATIAL_FIRST,
         io=io,
         kept_layouts=options.preserve.layouts(),
@@ -300,7 +301,7 @@ def _dump_imported(options: ConverterOptions, graph: Graph) -> None:
         write_whole(Path(file), [to_text(graph).encode()])
 
 
-def _save(graph: Graph, options: ConverterOptions, command: str) -> SavedFiles:
+def _save(graph: Graph, options: ConverterOptions, command: str, tensors: Collection[str]) -> SavedFiles:
     target, output = _choose_output(options), options.output
     about = SaveOptions(
         command=command,
@@ -314,7 +315,7 @@ def _save(graph: Graph, options: ConverterOptions, command: str) -> SavedFiles:
     )
     files = save_graph(graph, target, about)
     if options.quantizer.dump_encoding_json and options.quantizer.is_asked_for:
-        files = add_listing(files, files.cpp, graph)
+        files = add_listing(files, files.cpp, graph, tensors)
     return _add_output_names(files, graph) if options.pytorch.dump_out_names else files
 
 
@@ -329,7 +330,7 @@ def _add_output_names(files: SavedFiles, graph: Graph) -> SavedFiles:
 
 def _choose_output(options: ConverterOptions) -> Path:
     """The C++ file to write: named after the source where nothing, or only a folder, is said."""
-    source = Path(options.source.input_network)
+    source = with_own_name(options.source.input_network)
     if options.output.output_path is None:
         return source.with_name(f"{source.stem}.cpp")
     target = Path(options.output.output_path)

@@ -67,6 +67,11 @@ class NetRun:
 
 def run_network(options: NetRunOptions) -> NetRun:
     """Runs every graph on every set of its input list; each result folder is complete or absent."""
+    if options.profiling.profiling_option is not None:
+        raise UnsupportedFeature(
+            "--profiling_option optrace needs a device: the libraries for x86 give no trace of a run",
+            do="leave it out; qnn-context-binary-generator --profiling_option optrace writes the schematic",
+        )
     level = options.profiling.profiling_level
     source = run_source(options.model, level, is_shared=options.execution.shared_buffer)
     check_run_level(level, source.backend)

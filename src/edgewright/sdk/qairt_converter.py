@@ -19,6 +19,7 @@ from edgewright.config.qairt_converter import (
 from edgewright.config.qairt_quantizer import QairtDlc, QairtPrecision
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.events import announce_progress
+from edgewright.core.files import with_own_name
 from edgewright.frontends._common.input_spec import InputSpec
 from edgewright.frontends.conversion import (
     ConversionRequest,
@@ -35,7 +36,7 @@ from edgewright.model.saving import SaveOptions, save_dlc
 from edgewright.quantize.report import QuantizationSummary
 from edgewright.run.op_packages import map_ops_to_packages, use_converter_packages
 from edgewright.sdk.conversion import Conversion, read_copyright, record_conversion
-from edgewright.sdk.encoding_listing import add_listing
+from edgewright.sdk.encoding_listing import add_listing, list_tensors
 from edgewright.sdk.io_config import (
     check_file_names,
     check_io,
@@ -143,13 +144,12 @@ def _convert(options: QairtConverterOptions, command: str) -> tuple[Conversion, 
 
 def _make_request(options: QairtConverterOptions, io: IoConfig) -> ConversionRequest:
     overrides, output = options.overrides, options.output
-    # Guide 10562: rewrites could squash the very layers that overrides name.
     is_plain = options.onnx.no_simplification or options.tensorflow.tf_no_optimization
     # A model that is quantized already is written so, unless its encodings are asked for.
     is_default = overrides == QairtOverrides()
     return ConversionRequest(
         options.source.input_network,
-        rewrites=Rewrites(not is_plain and overrides.quantization_overrides is None),
+        rewrites=Rewrites(not is_plain, kept=list_tensors(overrides.quantization_overrides)),
         layouts=IoLayouts.SOURCE,
         io=io,
         float_bits=output.float_bitwidth,
@@ -191,7 +191,7 @@ def _convert_and_quantize(options: QairtConverterOptions, command: str) -> Conve
 
 def _choose_output(options: QairtConverterOptions) -> Path:
     """The DLC to write: named after the source where nothing, or only a folder, is said."""
-    source = Path(options.source.input_network)
+    source = with_own_name(options.source.input_network)
     if options.output.output_path is None:
         return source.with_name(f"{source.stem}.dlc")
     target = Path(options.output.output_path)

@@ -9,7 +9,7 @@ from edgewright.artifacts.dlc import reader as dlc_reader
 from edgewright.backends.executor import CpuExecutor
 from edgewright.config.qairt_quantizer import QairtAimet, QairtCalibration, QairtDlc, QairtPrecision
 from edgewright.core.errors import BadInput, Problems, UnsupportedFeature, UsageError, Where, shown
-from edgewright.core.files import keep_sources, measure_file
+from edgewright.core.files import keep_sources, measure_file, with_own_name
 from edgewright.data.input_list import check_head
 from edgewright.data.open_samples import open_samples
 from edgewright.frontends._common.input_spec import list_unknown_names
@@ -95,7 +95,7 @@ def quantize_dlc(options: QairtQuantizerOptions, command: str = "edgewright") ->
 
 def name_output(dlc: QairtDlc) -> Path:
     """The DLC to write: model.quantized.dlc for model.dlc where nothing, or only a folder, is said."""
-    source = Path(dlc.input_dlc)
+    source = with_own_name(dlc.input_dlc)
     name = f"{source.stem}.quantized.dlc"
     if dlc.output_dlc is None:
         return source.with_name(name)

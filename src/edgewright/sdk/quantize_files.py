@@ -10,7 +10,7 @@ from edgewright.backends.executor import CpuExecutor
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import PRECISIONS, QuantizeOptions, QuantizeOutput
 from edgewright.config.umbrella import ModelFile, Shapes
-from edgewright.core.files import keep_sources, measure_file
+from edgewright.core.files import keep_sources, measure_file, with_own_name
 from edgewright.ir.contract import IoTensor, contract
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
@@ -99,7 +99,7 @@ def _open_model(
 
 def name_output(model: str, precision: str, output: QuantizeOutput) -> Path:
     """The file to write: MODEL_PRECISION.dlc where nothing, or only a folder, is said."""
-    source = Path(model)
+    source = with_own_name(model)
     name = f"{source.stem.removesuffix('_net')}_{precision}.dlc"
     if output.output_path is None:
         return source.with_name(name)

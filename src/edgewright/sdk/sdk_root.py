@@ -1,7 +1,6 @@
 """Makes a folder like QNN_SDK_ROOT, so that scripts written for the SDK run with our tools."""
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -76,9 +75,11 @@ def make_sdk_root(folder: Path | str, version: str) -> SdkRoot:
         script.chmod(0o755)
     for name, target in linked.items():
         (library / name).symlink_to(target)
-    course = root / "lib" / _COURSE_LIBRARY
-    course.unlink(missing_ok=True)
-    course.symlink_to(Path(HOST_TARGET) / _COURSE_TARGET)
+    _link(root / "lib" / _COURSE_LIBRARY, Path(HOST_TARGET) / _COURSE_TARGET)
+    for file in _find_runtime_libraries():
+        # The loader looks for them beside the link that it opens, not beside what the link leads to.
+        _link(library / file.name, file)
+        _link(root / "lib" / file.name, file)
     _link_tools(root, tools)
     names = tuple(sorted(path.name for path in headers))
     return SdkRoot(str(root), version, tuple(tools), names, tuple(linked), tuple(named))
@@ -163,12 +164,23 @@ def _find_genuine_libraries() -> dict[str, Path]:
     }
 
 
+def _find_runtime_libraries() -> list[Path]:
+    """The C++ runtime that the wheel brings for its libraries."""
+    libraries = find_libraries()
+    if libraries is None:
+        return []
+    return sorted(libraries.folder.with_name(f"{libraries.folder.name}.libs").glob("lib*"))
+
+
 def _link_tools(root: Path, tools: Sequence[str] | dict[str, str]) -> None:
     """Links the tools into bin itself, where the course calls them."""
     for name in tools:
-        link = root / "bin" / name
-        link.unlink(missing_ok=True)
-        link.symlink_to(os.path.join(HOST_TARGET, name))  # noqa: PTH118 - the text of a link, not a path of ours
+        _link(root / "bin" / name, Path(HOST_TARGET) / name)
+
+
+def _link(link: Path, target: Path) -> None:
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)
 
 
 def _mark(version: str) -> bytes:

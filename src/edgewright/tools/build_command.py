@@ -57,9 +57,10 @@ def _check_verdict(record: "BuildRecord", report: Path, *, is_unproven_allowed: 
     if verdict.is_met is not False or (verdict.word == "not proven" and is_unproven_allowed):
         return
     if verdict.word == "not proven":
+        way = "mend what is named first" if verdict.needed is None else "give more samples"
         raise AccuracyGate(
             f"the limit of --max-drop {record.max_drop:g} is not proven: {'; '.join(verdict.reasons)}",
-            do=f"see {report}; give more samples, or take it with --allow-unproven; all files were written",
+            do=f"see {report}; {way}, or take it with --allow-unproven; all files were written",
         )
     raise AccuracyGate(
         f"more points of {record.metric.name} are lost than the {record.max_drop:g} of --max-drop",

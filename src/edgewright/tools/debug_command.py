@@ -22,6 +22,7 @@ def run(
 
     from edgewright.analyse.diagnosis import Diagnosis, list_blocks
     from edgewright.api.debug import debug
+    from edgewright.core.files import with_own_name
     from edgewright.core.page import Block
     from edgewright.model.open_shapes import read_shapes_from_samples
     from edgewright.run.run_files import open_model
@@ -30,7 +31,7 @@ def run(
     fixed, note = read_shapes_from_samples(model, shapes, options.data, images)
     if note:
         model = open_model(file, fixed)
-    path = Path(options.page or Path(file.model).with_name(f"{Path(file.model).stem}_debug.html").name)
+    path = Path(options.page or f"{with_own_name(file.model).stem}_debug.html")
     result = debug(
         model,
         options.data,

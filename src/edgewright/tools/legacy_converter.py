@@ -44,14 +44,18 @@ def place_quantizers(words: Sequence[str]) -> list[str]:
     """The words with each quantizer at its own option.
 
     The guide (12235) appends what it is for: `--param_quantizer enhanced weights`, or
-    `--param_quantizer enhanced activations`, which is the quantizer of the other option.
+    `--param_quantizer enhanced activations`, which is the quantizer of the other option, or both words.
     """
     placed: list[str] = []
+    is_placed = False
     for word in words:
-        if word in TENSOR_KINDS and len(placed) > 1 and placed[-2] in TENSOR_KINDS.values():
-            placed[-2] = TENSOR_KINDS[word]
-        else:
+        if word not in TENSOR_KINDS or len(placed) < 2 or placed[-2] not in TENSOR_KINDS.values():
             placed.append(word)
+            is_placed = False
+            continue
+        option, quantizer = TENSOR_KINDS[word], placed[-1]
+        placed = [*(placed if is_placed else placed[:-2]), option, quantizer]
+        is_placed = True
     return placed
 
 

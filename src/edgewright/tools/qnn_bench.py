@@ -8,12 +8,12 @@ from edgewright.tools.tool import Tool
 NAME = "qnn_bench.py"
 
 
-def run(files: BenchFiles, runs: BenchRuns, _device: BenchDevice, report: Report) -> None:
+def run(files: BenchFiles, runs: BenchRuns, device: BenchDevice, report: Report) -> None:
     """Measure, and show the statistics."""
     from edgewright.reports.bench import make_page
     from edgewright.sdk.bench import run_benchmark
 
-    tell(report, run_benchmark(files, runs), make_page)
+    tell(report, run_benchmark(files, runs, device.dsp_type), make_page)
 
 
 TOOL = Tool(

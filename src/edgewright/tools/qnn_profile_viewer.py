@@ -17,9 +17,16 @@ def run(source: ProfileInput, output: ProfileOutput, report: Report, _messages: 
     from edgewright.model.profile.reader import read_with_plugin
     from edgewright.model.profile.summary import summarise, summarise_file, with_schematic
     from edgewright.reports.json_text import as_json
-    from edgewright.reports.profile_files import choose_form, list_opaque_files, make_profile_file
+    from edgewright.reports.profile_files import (
+        check_reader,
+        choose_form,
+        list_opaque_files,
+        make_profile_file,
+    )
     from edgewright.reports.profile_text import make_viewer_text
 
+    if output.reader is not None:
+        check_reader(output.reader)
     log, summary = summarise_file(source.input_log)
     if source.schematic is not None:
         log = with_schematic(log, source.schematic)

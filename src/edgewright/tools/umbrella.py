@@ -59,6 +59,10 @@ COMMANDS: dict[str, Command] = {
     "sdk-root": Command(
         "edgewright.tools.sdk_root_command", "make a folder like QNN_SDK_ROOT for scripts of the SDK"
     ),
+    "backend-library": Command(
+        "edgewright.tools.backend_library_command",
+        "make a library with QNN's C interface that runs on our backends",
+    ),
     "targets": Command("edgewright.tools.targets_command", "list the chips that a model can be compiled for"),
     "llm quantize": Command(
         "edgewright.tools.llm_quantize_command",

@@ -311,7 +311,7 @@ BAD = {
     "mixed": (
         {
             "activation_encodings": {},
-            "param_encodings": {"w": [{**CHANNEL, "scale": 1}, {"bitwidth": 8, "dtype": "float"}]},
+            "param_encodings": {"w": [{**CHANNEL, "scale": 0.005}, {"bitwidth": 8, "dtype": "float"}]},
         },
         "differ in width or type",
     ),

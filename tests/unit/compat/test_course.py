@@ -169,8 +169,9 @@ def test_every_backend_says_whether_it_is_there():
     found = ew.check_backend_support()
     assert found["cpu"].is_available
     assert found["htp"].is_available
-    assert not found["lpai"].is_available
-    assert "Lpai" in found["lpai"].detail
+    assert found["lpai"].detail == "lpai (simulation)"
+    assert not found["gpu"].is_available
+    assert "Gpu" in found["gpu"].detail
 
 
 def test_statistics_of_live_inference_become_encodings():

@@ -30,18 +30,20 @@ def digits(count=5):
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("options", "steps"),
     [
-        {},
-        {"act_bw": 16},
-        {"weight_bw": 4},
-        {"weight_bw": 4, "act_bw": 16},
-        {"per_channel": False},
-        {"bias_bw": 8},
+        ({}, 1),
+        ({"act_bw": 16}, 1),
+        ({"weight_bw": 4}, 1),
+        # HTP's sums of 16 bits are coarser than ONNX Runtime's: the genuine emulator, which the simulation
+        # equals here, is as far.
+        ({"weight_bw": 4, "act_bw": 16}, 5),
+        ({"per_channel": False}, 1),
+        ({"bias_bw": 8}, 1),
     ],
     ids=["w8a8", "w8a16", "w4a8", "w4a16", "per tensor", "bias 8"],
 )
-def test_onnx_runtime_computes_the_same_within_one_step(tmp_path, options):
+def test_onnx_runtime_computes_the_same_within_few_steps(tmp_path, options, steps):
     quantized = ew.quantize(DIGITS_MODEL, digits(50), **options)
     path = quantized.save(tmp_path / "m_qdq.onnx").onnx
     onnx.checker.check_model(str(path), full_check=True)
@@ -52,7 +54,7 @@ def test_onnx_runtime_computes_the_same_within_one_step(tmp_path, options):
             run_file(path, feed)["Plus214_Output_0"]
             - quantized.run(feed, backend="htp-sim")["Plus214_Output_0"]
         )
-        assert np.abs(gap).max() <= step * 1.001
+        assert np.abs(gap).max() <= steps * step * 1.001
 
 
 def test_weights_are_stored_in_as_many_bits_as_asked_for(tmp_path):

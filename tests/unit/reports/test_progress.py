@@ -101,11 +101,11 @@ def test_long_work_gets_a_bar_even_when_it_makes_no_step():
 
 
 def test_short_work_gets_no_bar():
-    console = screen()
+    console, others = screen(), threading.enumerate()
     with listen_to_progress(Bars(short=60, console=console)), announce_progress("reading", total=2) as step:
         step()
     assert console.file.getvalue() == ""
-    waiting = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+    waiting = [thread for thread in threading.enumerate() if thread not in others]
     for thread in waiting:
         thread.join(timeout=10)
     assert not any(thread.is_alive() for thread in waiting)

@@ -179,10 +179,20 @@ class _Forms:
 def _measure_on(name: str, forms: _Forms, effort: Effort) -> BackendProfile:
     try:
         backend = find_backend(name)
+    except UsageError:
+        # A name that no backend has; all else may be a backend that this machine lacks.
+        raise
+    except EdgewrightError as problem:
+        return _note_problem(name, problem)
+    try:
         graph, notes = forms.choose_graph(name)
         return _measure_graph(name, backend, graph, forms.feed, effort, notes)
     except EdgewrightError as problem:
-        return BackendProfile(name, problem=f"{problem.what}{f'; {problem.do}' if problem.do else ''}")
+        return _note_problem(name, problem)
+
+
+def _note_problem(name: str, problem: EdgewrightError) -> BackendProfile:
+    return BackendProfile(name, problem=f"{problem.what}{f'; {problem.do}' if problem.do else ''}")
 
 
 def _measure_graph(

@@ -1,15 +1,17 @@
 """Graphs compiled into one context, by the genuine HTP library or by one of our own backends."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from edgewright.artifacts.context.records import Context, ContextHead
 from edgewright.artifacts.context.writer import to_chunks
 from edgewright.artifacts.profile_log.writer import ProfileEvent
 from edgewright.backends.base import RunOptions
 from edgewright.backends.qnn.backend import live_records
-from edgewright.backends.qnn.options import HtpOptions
+from edgewright.backends.qnn.options import HtpOptions, WorkerOptions
 from edgewright.backends.qnn.runtime import QnnContext, QnnRuntime
 from edgewright.backends.registry import find_backend
 from edgewright.config.backend_config import BackendConfig, GraphSettings
@@ -35,6 +37,10 @@ class CompileOrder:
     profiling: str | None = None
     # Passed to the genuine library as it is.
     platform: str = ""
+    # Seconds that the genuine library may take.
+    timeout: float = WorkerOptions().timeout
+    # Whether the library writes the schematics that traces of a device need.
+    is_traced: bool = False
 
     def choose_settings(self, graph: str) -> GraphSettings:
         """How one graph is compiled."""
@@ -45,7 +51,7 @@ class CompileOrder:
         """The options for the HTP library."""
         settings = {name: self.choose_settings(name) for name in graphs}
         options = make_htp_options(self.target, self.config, settings, self.profiling)
-        return replace(options, platform=self.platform)
+        return replace(options, platform=self.platform, worker=WorkerOptions(timeout=self.timeout))
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,8 @@ class MadeContext:
     events: list[ProfileEvent]
     # Called for each file: chunks are made as they are written.
     chunks: Callable[[], Chunks]
+    # Schematics of graphs by the library's names of their files.
+    schematics: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def find_provider(backend: str) -> str:
@@ -75,9 +83,15 @@ def compile_graphs(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
 
 def _compile_natively(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
     records = [live_records(graph, graph.outputs) for graph in graphs]
+    options = order.choose_htp_options([record.name for record in records])
     # A separate worker: the library counts tensors per process, and the count is in the bytes.
-    with QnnRuntime(order.choose_htp_options([record.name for record in records])) as runtime:
-        return _finish_context(runtime.compile(records))
+    with TemporaryDirectory() as folder:
+        traced = replace(options, schematics=folder) if order.is_traced else options
+        with QnnRuntime(traced) as runtime:
+            made = _finish_context(runtime.compile(records))
+        return replace(
+            made, schematics={file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
+        )
 
 
 def _own(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
