@@ -261,21 +261,15 @@ def _wrap(arguments: str) -> Iterator[str]:
 
 
 @cache
-def outcomes() -> list[onnx_suite.Outcome]:
-    """How every case of ONNX's node suite goes."""
-    return [onnx_suite.outcome(case) for case in onnx_suite.cases()]
-
-
-@cache
 def suite_page() -> str:
     """ONNX op by op: how many cases pass, and what the op becomes."""
     rows: dict[str, Counter[str]] = defaultdict(Counter)
     becomes: dict[str, set[str]] = defaultdict(set)
-    for found in outcomes():
+    for found in onnx_suite.node_outcomes():
         for name in found.onnx_ops[:1]:
             rows[name][found.kind] += 1
             becomes[name].update(found.qnn_ops)
-    total = Counter(found.kind for found in outcomes())
+    total = Counter(found.kind for found in onnx_suite.node_outcomes())
     lines = [
         "# ONNX's node suite on Edgewright\n",
         _summary(total),
@@ -310,7 +304,7 @@ def _summary(total: Counter[str]) -> str:
 def ops_page() -> str:
     """QNN op by op: which ONNX ops become it, how backends run it, and what is true of it."""
     sources: dict[str, set[str]] = defaultdict(set)
-    for found in outcomes():
+    for found in onnx_suite.node_outcomes():
         for name in found.qnn_ops:
             sources[name].update(found.onnx_ops[:1])
     cards = [make_op_card(name) for name in list_op_names()]
@@ -359,7 +353,7 @@ def _frontend_counts() -> list[str]:
 
 def _onnx_counts() -> tuple[int, int]:
     names = {name for domain, name in onnx_registry.TRANSLATIONS if not domain}
-    passed = {found.onnx_ops[0] for found in outcomes() if found.kind in {"qnn", "source"}}
+    passed = {found.onnx_ops[0] for found in onnx_suite.node_outcomes() if found.kind in {"qnn", "source"}}
     return len(names), len(names & passed)
 
 

@@ -3,7 +3,7 @@
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,11 @@ NEEDS_BROWSER = (
 )
 
 
-def page_params(pages: Iterable[Path]) -> list[object]:
+def page_params(pages: Iterable[Path], *, slow: Collection[str] = ()) -> list[object]:
     """Pages of documentation as parameters of a test; one whose examples import torch needs it."""
-    marks = {page: NEEDS_TORCH if "import torch" in page.read_text("utf-8") else () for page in pages}
-    return [pytest.param(page, id=page.stem, marks=marks[page]) for page in marks]
+    return [pytest.param(page, id=page.stem, marks=_mark_page(page, slow)) for page in pages]
+
+
+def _mark_page(page: Path, slow: Collection[str]) -> tuple[pytest.MarkDecorator, ...]:
+    torch = NEEDS_TORCH if "import torch" in page.read_text("utf-8") else ()
+    return (*torch, pytest.mark.slow) if page.stem in slow else torch

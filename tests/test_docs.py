@@ -29,6 +29,8 @@ BLOCK = re.compile(r"^(?:<!-- not run: ([^\n]+) -->\n)?```(\w*)\n(.*?)^```$", re
 SHOWN = frozenset({"", "json", "yaml", "text"})
 COMMAND = re.compile(r"^(edgewright|qnn-\S+|qairt-\S+|envcheck|make|pip|git) ", re.MULTILINE)
 MOST_NOT_RUN = 6
+# Pages whose examples build, sweep or evaluate for longer than the rest: 'make test-rest' runs them.
+LONG = frozenset({"build", "check", "evaluate", "mixed-precision", "sweep"})
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def run_page(page: Path, folder: Path) -> None:
     commands = "".join(block.code for block in blocks if block.language == "sh")
     if "qnn-model-lib-generator" in commands and not (shutil.which("g++") or shutil.which("clang++")):
         pytest.skip("no C++ compiler: install g++ or clang++")
-    if "edgewright check" in commands and find_libraries() is None:
+    if re.search("edgewright check|import onnxruntime_qnn", commands) and find_libraries() is None:
         pytest.skip("the wheel onnxruntime-qnn is not installed")
     reader = Reader(folder)
     for number, block in enumerate(blocks, 1):
@@ -119,7 +121,7 @@ def run_page(page: Path, folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the pages are for a POSIX shell")
-@pytest.mark.parametrize("page", page_params(PAGES))
+@pytest.mark.parametrize("page", page_params(PAGES, slow=LONG))
 def test_the_blocks_of_a_page_run(
     page: Path, readers_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
