@@ -163,7 +163,8 @@ def read_limited(path: Path | str, limit: int) -> bytes:
 
 
 def map_file(path: Path) -> memoryview:
-    """The content of a file that is not empty, read only; the view keeps it open."""
+    """The content of a regular file that is not empty, read only; the view keeps it open."""
+    measure_file(path)
     try:
         with path.open("rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

@@ -10,10 +10,13 @@ from edgewright.core.errors import BadInput, EnvironmentProblem, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.core.numbers import Array
 from edgewright.core.optional import require
+from edgewright.data.numpy_files import map_numpy_array
 from edgewright.llm.load.vocabulary import TOKENIZER
 from edgewright.llm.runtimes.session import RuntimeSession
 
 LARGEST_TEXT = 1 << 28
+# Runtimes count tokens in 32 bits; none has a vocabulary of this size.
+LARGEST_TOKEN = (1 << 31) - 1
 # A tokenizer without a rule for words holds some 200 bytes for each letter of what it is given at once.
 LARGEST_PIECE = 1 << 20
 _BREAKS = ("\n", " ")
@@ -40,14 +43,17 @@ def read_tokens(folder: Path, path: Path, session: RuntimeSession | None = None)
 
 def read_token_file(path: Path) -> Array:
     """One row of whole numbers."""
-    try:
-        tokens = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as problem:
-        raise BadInput(f"the file cannot be read: {shown(problem)}", Where(file=str(path))) from None
+    tokens = map_numpy_array(path)
     if tokens.ndim != 1 or tokens.dtype.kind not in "iu":
         raise BadInput(
             f"the array is {tokens.dtype} {list(tokens.shape)}, expected one row of whole numbers",
             Where(file=str(path)),
+        )
+    if tokens.size and not 0 <= int(tokens.min()) <= int(tokens.max()) <= LARGEST_TOKEN:
+        raise BadInput(
+            f"tokens are {tokens.min()} to {tokens.max()}, expected 0 to {LARGEST_TOKEN} at most",
+            Where(file=str(path)),
+            do="write the tokens of the model's own tokenizer",
         )
     return np.asarray(tokens, np.int64)
 

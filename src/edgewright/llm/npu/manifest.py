@@ -9,6 +9,7 @@ from typing import Any
 from edgewright.artifacts.net_json.fields import Fields
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.files import read_limited
+from edgewright.core.json_text import parse_json
 
 FILE = "edgewright_llm.json"
 LARGEST = 1 << 26
@@ -93,8 +94,8 @@ def read_manifest(folder: Path) -> Manifest:
     file = folder / FILE
     where = Where(file=str(file))
     try:
-        content = json.loads(read_limited(file, LARGEST))
-    except (ValueError, RecursionError):
+        content = parse_json(read_limited(file, LARGEST))
+    except ValueError:
         raise BadInput("the file is no JSON", where, do="build the model again") from None
     if not isinstance(content, dict) or content.get("form") != FORM:
         raise BadInput(f"the file is not of form {FORM}", where, do="build the model again")
@@ -107,8 +108,14 @@ def read_manifest(folder: Path) -> Manifest:
         context=context,
         parts=_read_parts(content.get("parts"), where),
         embedding=_read_word(fields.text("embedding"), (INSIDE, OUTSIDE), where),
-        kv_bits=fields.integer("kv_bits", 8, 16),
+        kv_bits=_read_kv_bits(fields.integer("kv_bits", 8, 16), where),
     )
+
+
+def _read_kv_bits(bits: int, where: Where) -> int:
+    if bits not in {8, 16}:
+        raise BadInput(f"'kv_bits' is {bits}, expected 8 or 16", where, do="build the model again")
+    return bits
 
 
 def _read_parts(content: Any, where: Where) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.llm.load.config import read_model_spec
 from edgewright.llm.npu.decoder_graph import EMBEDDINGS, KINDS, LOGITS, PAST, PRESENT, TOKENS, name_state
+from edgewright.llm.npu.expected_tensors import ExpectedTensors
 from edgewright.llm.npu.feed import TextState
 from edgewright.llm.npu.genie import TABLE
 from edgewright.llm.npu.manifest import DECODE, PREFILL, Part, read_manifest
@@ -58,6 +59,7 @@ class NpuDecoder:
                 Where(file=str(path)),
                 do="build the model again",
             )
+        self._expected = ExpectedTensors(self._spec, self._manifest)
         self._ready: dict[str, _ReadyGraph] = {}
         self._graphs: dict[str, Graph] = {}
         self._limited = self._kept = 0
@@ -178,7 +180,10 @@ class NpuDecoder:
     def _find_graph(self, part: Part, kind: str) -> Graph:
         name = part.name(kind)
         if name not in self._graphs:
-            self._graphs[name] = load_graph(self._folder / f"{name}.dlc")
+            file = self._folder / f"{name}.dlc"
+            graph = load_graph(file)
+            self._expected.check(graph, part, kind, file)
+            self._graphs[name] = graph
         return self._graphs[name]
 
     def _open(self, part: Part, kind: str) -> _ReadyGraph:
