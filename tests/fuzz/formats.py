@@ -3,28 +3,17 @@
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from edgewright.core.errors import EdgewrightError, Problems
-from tests.fuzz import mutate, seeds
+from tests.fuzz import job_formats, mutate, seeds
+from tests.fuzz.format import Format, lay_beside
 from tests.hostile.artifacts import SMALL, convert_small
 
 BOXED_IMAGES = 4
-
-
-@dataclass(frozen=True)
-class Format:
-    """A format: its seeds by name, its damage, and a reader that is given the path of a file."""
-
-    file: str
-    seeds: Callable[[], seeds.Seeds]
-    change: mutate.Mutate
-    read: Callable[[Path], object]
-    needs_torch: bool = False
 
 
 def _change_onnx(random: Random, data: bytes) -> bytes:
@@ -107,17 +96,10 @@ def _read_graph(read: Callable[[Path], object]) -> Callable[[Path], None]:
     return whole
 
 
-def _lay_beside(path: Path, name: str, content: bytes) -> Path:
-    beside = path.parent / name
-    if not beside.exists():
-        beside.write_bytes(content)
-    return beside
-
-
 def _read_net_json(path: Path) -> object:
     from edgewright.artifacts.net_json import reader
 
-    return reader.read(path, _lay_beside(path, "m.bin", convert_small()["m.bin"]))
+    return reader.read(path, lay_beside(path, "m.bin", convert_small()["m.bin"]))
 
 
 def _read_dlc(path: Path) -> object:
@@ -135,7 +117,7 @@ def _read_context(path: Path) -> object:
 def _read_weights(path: Path) -> object:
     from edgewright.artifacts.net_json import reader
 
-    return reader.read(_lay_beside(path, "m_net.json", convert_small()["m_net.json"]), path)
+    return reader.read(lay_beside(path, "m_net.json", convert_small()["m_net.json"]), path)
 
 
 def _read_encodings(path: Path) -> object:
@@ -194,7 +176,7 @@ def _read_checkpoint(path: Path) -> None:
     from edgewright.llm.load.vocabulary import read_vocabulary
 
     for name, content in seeds.read_tiny_checkpoint().items() if path.suffix != ".gguf" else ():
-        _lay_beside(path, name, content)
+        lay_beside(path, name, content)
     opened = Checkpoint(path if path.suffix == ".gguf" else path.parent)
     read_vocabulary(opened.folder, opened.spec.vocabulary)
     for name in opened.tensors:
@@ -229,7 +211,7 @@ def _read_samples(path: Path) -> None:
 
 
 def _read_input_list(path: Path) -> None:
-    _lay_beside(path, "x.raw", bytes(64))
+    lay_beside(path, "x.raw", bytes(64))
     _read_samples(path)
 
 
@@ -333,4 +315,5 @@ FORMATS: dict[str, Format] = {
     "boxes": Format("y.json", seeds.list_boxes, mutate.change_json, _read_boxes),
     "image": Format("x.png", seeds.list_images, mutate.change_bytes, _read_image),
     "sound": Format("x.wav", seeds.list_sounds, mutate.change_bytes, _read_samples),
+    **job_formats.FORMATS,
 }

@@ -31,6 +31,12 @@ _READERS = [
     "edgewright.config",
     "edgewright.core",
     "edgewright.llm.load",
+    "edgewright.llm.npu.manifest",
+    "edgewright.backends.saver",
+    "edgewright.build.compare_builds",
+    "edgewright.model.stored_graphs",
+    "edgewright.ir.text_reader",
+    "edgewright.run.backend_library",
 ]
 
 

@@ -11,6 +11,7 @@ from edgewright.config.io_config_tree import Entry, read_tree, read_values
 from edgewright.config.preprocessing import Preprocessing
 from edgewright.config.quantize import PRECISIONS
 from edgewright.core.errors import BadInput, EdgewrightError, UsageError, Where, shown
+from edgewright.core.files import is_there
 from edgewright.core.words import did_you_mean
 
 EXAMPLE = "the guide's page on sweeps has one to start from"
@@ -144,7 +145,7 @@ class _Reader:
     def _find_models(self, text: str) -> Iterator[Path]:
         whole = self._folder / text
         # Of a path and not of a folder: a pattern may be absolute.
-        names = [str(whole)] if whole.exists() else glob.glob(str(whole), recursive=True)  # noqa: PTH207
+        names = [str(whole)] if is_there(whole) else glob.glob(str(whole), recursive=True)  # noqa: PTH207
         for name in sorted(names):
             path = Path(name).absolute()
             if not path.is_dir() or any((path / mark).exists() for mark in MODEL_MARKS):
@@ -180,7 +181,7 @@ class _Reader:
 
     def _locate(self, name: str, text: str, of: str) -> str:
         path = (self._folder / text).absolute()
-        if not path.exists():
+        if not is_there(path):
             self.complain(f"option '{name}'{of}: there is no '{shown(text)}'", self._suggest(Path(text)))
         return str(path)
 

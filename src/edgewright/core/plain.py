@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import sys
 import types
 from collections.abc import Mapping
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -33,7 +34,7 @@ def to_json(value: Any) -> bytes:
 
 
 def from_plain(kind: type[T], value: Any) -> T:
-    """The record of a type that ``to_plain`` was given."""
+    """The record of a type that ``to_plain`` was given; ValueError or TypeError where it is none."""
     made: T = _make_value(kind, value)
     return made
 
@@ -46,14 +47,40 @@ def _make_value(kind: Any, value: Any) -> Any:
     if origin in {tuple, frozenset, dict, Mapping}:
         return _make_collection(origin, get_args(kind), value)
     if dataclasses.is_dataclass(kind):
-        hints = get_type_hints(kind)
-        return kind(**{name: _make_value(hints[name], item) for name, item in value.items()})  # type: ignore[operator]
+        return _make_record(kind, value)
     if kind is float:
-        return _NOT_IN_JSON.get(value, value) if isinstance(value, str) else float(value)
+        return _make_number(value)
+    if kind in {str, int, bool} and type(value) is not kind:
+        raise ValueError(f"{value!r:.60} is no {kind.__name__}")
+    return value
+
+
+def _make_record(kind: Any, value: Any) -> Any:
+    hints = get_type_hints(kind)
+    fields = _check_kind(value, dict).items()
+    unknown = [name for name, _ in fields if name not in hints]
+    if unknown:
+        raise ValueError(f"{kind.__name__} has no field {unknown[0]!r:.60}")
+    return kind(**{name: _make_value(hints[name], item) for name, item in fields})
+
+
+def _make_number(value: Any) -> float:
+    if isinstance(value, str) and value in _NOT_IN_JSON:
+        return _NOT_IN_JSON[value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or abs(value) > sys.float_info.max:
+        raise ValueError(f"{value!r:.60} is no number")
+    return float(value)
+
+
+def _check_kind(value: Any, *kinds: type) -> Any:
+    if not isinstance(value, kinds):
+        raise ValueError(f"{value!r:.60} is no {kinds[0].__name__}")
     return value
 
 
 def _make_collection(origin: Any, kinds: tuple[Any, ...], values: Any) -> Any:
+    _check_kind(values, *((dict,) if origin in {dict, Mapping} else (list, tuple)))
     if origin is tuple:
         return _make_tuple(kinds, values)
     if origin is frozenset:

@@ -68,6 +68,13 @@ class _Lifting:
         return self._graph
 
     def _add(self, stored: QnnNode) -> None:
+        unknown = [name for name in (*stored.inputs, *stored.outputs) if name not in self._names]
+        if unknown:
+            raise BadInput(
+                f"tensor '{shown(unknown[0])}' is not among the tensors",
+                Where(op=stored.type, node=stored.name),
+                do="check that the file was not edited",
+            )
         inputs = [self._names[name] for name in stored.inputs]
         unmade = [value for value in inputs if value and value not in self._graph.types]
         if unmade:
