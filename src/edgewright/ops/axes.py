@@ -22,6 +22,14 @@ def normal_axes(axes: Iterable[int], rank: int) -> tuple[int, ...]:
     return tuple(sorted({normal_axis(axis, rank) for axis in axes}))
 
 
+def distinct_axes(axes: Iterable[int], rank: int) -> tuple[int, ...]:
+    """Several axes counted from the front, in their order; one that is named twice is an error."""
+    places = tuple(normal_axis(axis, rank) for axis in axes)
+    if len(set(places)) != len(places):
+        raise ShapeMismatch(f"axes {list(places)} name one axis twice", do="name each axis once")
+    return places
+
+
 def moved_axis(axis: int, order: Sequence[int]) -> int:
     """Where an axis stands after a transpose by ``order``."""
     return tuple(order).index(axis)
