@@ -1,6 +1,7 @@
 """Language models for the NPU: what is built keeps its codes, passes its states, and says what it costs."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,7 +12,7 @@ import pytest
 
 import edgewright as ew
 from edgewright.abi.libraries import find_libraries
-from edgewright.core.errors import AccuracyGate, UsageError
+from edgewright.core.errors import AccuracyGate, BadInput, UsageError
 from edgewright.llm.calibration import read_calibration_texts
 from edgewright.llm.forward import iterate_float_logits
 from edgewright.llm.load.checkpoint import Checkpoint
@@ -267,3 +268,46 @@ def test_matrices_that_matter_most_get_more_bits(texts, tmp_path):
     with pytest.raises(UsageError, match="mixed of 4 and 8"):
         build(source, tmp_path / "none", mixed=5.5, precision="w8a16", **order)
     assert not (tmp_path / "none").exists()
+
+
+def _edit_config(**fields):
+    def edit(folder):
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, **fields}))
+
+    return edit
+
+
+def _edit_manifest(**fields):
+    def edit(folder):
+        (folder / FILE).write_text(json.dumps({**json.loads((folder / FILE).read_text()), **fields}))
+
+    return edit
+
+
+def _more_layers(folder):
+    _edit_config(num_hidden_layers=3)(folder)
+    _edit_manifest(parts=[3])(folder)
+
+
+@pytest.mark.parametrize(
+    "contradict",
+    [
+        lambda folder: shutil.copy(folder / "prefill.dlc", folder / "decode.dlc"),
+        lambda folder: shutil.copy(folder / "decode.dlc", folder / "prefill.dlc"),
+        _edit_config(vocab_size=50),
+        _edit_config(head_dim=8),
+        _edit_manifest(context=47),
+        _edit_manifest(prefill=7),
+        _edit_manifest(embedding="outside"),
+        _edit_manifest(kv_bits=9),
+        _more_layers,
+    ],
+    ids=["decode", "prefill", "words", "heads", "context", "tokens", "embedding", "bits", "layers"],
+)
+def test_graphs_that_contradict_their_configuration_are_refused(built, contradict, tmp_path):
+    folder, _ = built
+    copy = Path(shutil.copytree(folder / "out", tmp_path / "copy"))
+    contradict(copy)
+    with pytest.raises(BadInput):
+        NpuDecoder(copy, "cpu").feed(np.arange(9))
