@@ -391,7 +391,9 @@ class _Build:
 
     def _has_time(self) -> bool:
         """Whether another candidate can be built, compiled and judged."""
-        finish = self._measure_rates().estimate_finish(len(self._samples.judging.selection))
+        rates, count = self._measure_rates(), len(self._samples.judging.selection)
+        # A better verdict comes before layers that are compared on the emulator, too.
+        finish = rates.estimate_finish(count) - rates.estimate_emulated_layers()
         return self._budget.seconds + finish < self._budget.search_seconds
 
     def _iterate_wider(self, results: list[CandidateResult]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.answers import RightAnswers, SameAnswers
 from edgewright.evaluate.metrics.measure import ANY, Measure
 from edgewright.evaluate.metrics.values import Closeness
-from edgewright.evaluate.output_kinds import has_classes
+from edgewright.evaluate.output_kinds import has_classes, has_codes
 from edgewright.evaluate.records import Metric
 from edgewright.ir.graph import Graph
 
@@ -103,8 +103,8 @@ def _choose(graph: Graph, labels: Labels | None, labelled: list[str], classes: l
 
 def _judge_by_kind(graph: Graph, outputs: Sequence[str], classes: list[str]) -> dict[str, str]:
     """Values by how close they are; numbers of classes beside them are right or wrong, and never near."""
-    whole = {name for name in classes if graph.types[name].dtype.numpy.kind in "iub"}
-    return {name: SAME if name in whole else CLOSENESS for name in outputs}
+    codes = {name for name in classes if has_codes(graph, name)}
+    return {name: SAME if name in codes else CLOSENESS for name in outputs}
 
 
 def _choose_by_labels(graph: Graph, labels: Labels, classes: list[str], labelled: list[str]) -> Metric:
