@@ -16,8 +16,6 @@ from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
     AS_GIVEN,
     HALF,
-    MIXED,
-    PLAIN,
     SMALLER,
     CandidateResult,
     SearchLimit,
@@ -27,6 +25,7 @@ from edgewright.build.candidates import (
     find_time,
     list_candidates,
     list_narrower_candidates,
+    list_reserves,
     list_wider_candidates,
     mark_chosen,
     search_precisions,
@@ -409,10 +408,7 @@ class _Build:
         if not self._has_binary:
             yield from list_narrower_candidates(results, limit)
         base = find_mixed_base(results, self._search_limit)
-        for skipped in [each for each in self._left_out if not each.is_for_time]:
-            if skipped.name == MIXED and base == PLAIN:
-                # It has fewer bits than what did not hold.
-                continue
+        for skipped in list_reserves(self._left_out, base, has_binary=self._has_binary):
             is_late = not self._has_time()
             built = (
                 LeftOut(skipped.name, LATE, is_for_time=True)

@@ -95,10 +95,10 @@ def _choose(graph: Graph, labels: Labels | None, labelled: list[str], classes: l
     chosen = _judge_by_kind(graph, graph.outputs, classes)
     if SAME in chosen.values():
         return _make_metric(chosen, "whole numbers are answers, the other outputs need not be classes")
-    return _make_metric(
-        chosen,
-        "the outputs need not be classes; --metric same-answers compares the largest one, labels are better",
-    )
+    reason = "the outputs need not be classes"
+    if any(_count_elements(graph, name) > 1 for name in graph.outputs):
+        reason += "; --metric same-answers compares the largest one, labels are better"
+    return _make_metric(chosen, reason)
 
 
 def _judge_by_kind(graph: Graph, outputs: Sequence[str], classes: list[str]) -> dict[str, str]:
