@@ -58,7 +58,7 @@ from edgewright.build.measured_advice import (
     list_untried_precisions,
 )
 from edgewright.build.open_model import OpenedModel, open_model
-from edgewright.build.plan import SampleCounts, describe_late_compiler, estimate_candidate
+from edgewright.build.plan import SampleCounts, describe_late_compiler, estimate_candidate, estimate_rest
 from edgewright.build.preflight import SCALE, PreflightResult, as_finding, run_preflight, sort_problems
 from edgewright.build.rates import WRITING_SECONDS, Rates
 from edgewright.build.records import RECORD, REPORT, BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
@@ -360,7 +360,9 @@ class _Build:
 
     def _find_bounds(self) -> Bounds:
         """How long the search may go on: what judges and writes comes after it."""
-        reserved = self._measure_rates().estimate_finish(len(self._samples.judging.selection))
+        drops = [result.candidate.drop for result in self._results.values()]
+        judging = len(self._samples.judging.selection)
+        reserved = estimate_rest(self._measure_rates(), drops, self._request.limit, judging)
         deadline = self._budget.find_search_deadline(reserved)
         return Bounds(deadline, MOST_PASSES, deadline + self._budget.grace_seconds)
 
@@ -390,9 +392,7 @@ class _Build:
 
     def _has_time(self) -> bool:
         """Whether another candidate can be built, compiled and judged."""
-        rates, count = self._measure_rates(), len(self._samples.judging.selection)
-        # A better verdict comes before layers that are compared on the emulator, too.
-        finish = rates.estimate_finish(count) - rates.estimate_emulated_layers()
+        finish = self._measure_rates().estimate_verdict(len(self._samples.judging.selection))
         return self._budget.seconds + finish < self._budget.search_seconds
 
     def _iterate_wider(self, results: list[CandidateResult]) -> Iterator[str]:
