@@ -16,8 +16,6 @@ from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
     AS_GIVEN,
     HALF,
-    MIXED,
-    PLAIN,
     SMALLER,
     CandidateResult,
     SearchLimit,
@@ -27,6 +25,7 @@ from edgewright.build.candidates import (
     find_time,
     list_candidates,
     list_narrower_candidates,
+    list_reserves,
     list_wider_candidates,
     mark_chosen,
     search_precisions,
@@ -59,7 +58,7 @@ from edgewright.build.measured_advice import (
     list_untried_precisions,
 )
 from edgewright.build.open_model import OpenedModel, open_model
-from edgewright.build.plan import SampleCounts, describe_late_compiler, estimate_candidate
+from edgewright.build.plan import SampleCounts, describe_late_compiler, estimate_candidate, estimate_rest
 from edgewright.build.preflight import SCALE, PreflightResult, as_finding, run_preflight, sort_problems
 from edgewright.build.rates import WRITING_SECONDS, Rates
 from edgewright.build.records import RECORD, REPORT, BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
@@ -361,7 +360,9 @@ class _Build:
 
     def _find_bounds(self) -> Bounds:
         """How long the search may go on: what judges and writes comes after it."""
-        reserved = self._measure_rates().estimate_finish(len(self._samples.judging.selection))
+        drops = [result.candidate.drop for result in self._results.values()]
+        judging = len(self._samples.judging.selection)
+        reserved = estimate_rest(self._measure_rates(), drops, self._request.limit, judging)
         deadline = self._budget.find_search_deadline(reserved)
         return Bounds(deadline, MOST_PASSES, deadline + self._budget.grace_seconds)
 
@@ -391,7 +392,7 @@ class _Build:
 
     def _has_time(self) -> bool:
         """Whether another candidate can be built, compiled and judged."""
-        finish = self._measure_rates().estimate_finish(len(self._samples.judging.selection))
+        finish = self._measure_rates().estimate_verdict(len(self._samples.judging.selection))
         return self._budget.seconds + finish < self._budget.search_seconds
 
     def _iterate_wider(self, results: list[CandidateResult]) -> Iterator[str]:
@@ -407,10 +408,7 @@ class _Build:
         if not self._has_binary:
             yield from list_narrower_candidates(results, limit)
         base = find_mixed_base(results, self._search_limit)
-        for skipped in [each for each in self._left_out if not each.is_for_time]:
-            if skipped.name == MIXED and base == PLAIN:
-                # It has fewer bits than what did not hold.
-                continue
+        for skipped in list_reserves(self._left_out, base, has_binary=self._has_binary):
             is_late = not self._has_time()
             built = (
                 LeftOut(skipped.name, LATE, is_for_time=True)

@@ -14,6 +14,8 @@ from edgewright.targets.soc import FIRST_WITH_HALF
 PLAIN, WIDE, MIXED, HALF, AS_GIVEN = "w8a8", "w8a16", "mixed", "fp16", "as given"
 # What mixed widths come near to where plain 8 bits keep the limit.
 SMALLER = "w4a8"
+# Why a candidate is left out that has fewer bits than one that keeps the limit no better.
+HOPELESS = "hopeless"
 # What is added to the name of a precision where weights are corrected and ranges searched.
 ALGORITHMS = "+algorithms"
 # What mixed precision begins with where plain w8a8 loses too much, even if this loses no less: the wider
@@ -124,7 +126,7 @@ def _find_reason_against(name: str, candidates: Sequence[Candidate], goal: Searc
     widest = next((each for each in (HALF, WIDE) if each in are_kept), "")
     if name in {MIXED_BASE, MIXED} and widest and not any(are_kept.values()):
         is_kept = any(each.name == widest and each.drop <= goal.limit for each in candidates)
-        return f"hopeless: not even {widest} {'would be proven to keep' if is_kept else 'keeps'} the limit"
+        return f"{HOPELESS}: not even {widest} {'would be proven to keep' if is_kept else 'keeps'} the limit"
     return ""
 
 
@@ -235,6 +237,21 @@ def list_narrower_candidates(results: Sequence[CandidateResult], limit: float) -
     chosen = find_chosen(results).candidate
     narrower = [each for each in _list_others(results, limit) if each.cost < chosen.cost]
     return [candidate.name for candidate in sorted(narrower, key=lambda each: -each.cost)]
+
+
+def list_reserves(left_out: Sequence[LeftOut], base: str, *, has_binary: bool) -> list[LeftOut]:
+    """Those that were not needed before, and are now that what was chosen failed.
+
+    Args:
+        left_out: candidates that were not built.
+        base: what mixed precision begins with.
+        has_binary: whether the compiler took one; until then what is hopeless is better than nothing.
+    """
+    reserves = [each for each in left_out if not each.is_for_time]
+    if base == PLAIN:
+        # Mixed widths have fewer bits than what did not hold.
+        reserves = [each for each in reserves if each.name != MIXED]
+    return [each for each in reserves if not (has_binary and each.reason.startswith(HOPELESS))]
 
 
 def _list_others(results: Sequence[CandidateResult], limit: float) -> list[Candidate]:

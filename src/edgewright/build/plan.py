@@ -1,5 +1,6 @@
 """What a build will do and how long that takes, from measured rates; large models get fewer samples."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from edgewright.build.candidates import ALGORITHMS, HALF, MIXED, MIXED_BASE, PLAIN, WIDE
@@ -140,6 +141,20 @@ def estimate_candidate(name: str, rates: Rates, counts: SampleCounts) -> float:
         + evaluations * counts.choosing * rates.simulated
         + graphs * rates.preparing_simulation
     )
+
+
+def estimate_rest(rates: Rates, drops: Sequence[float], limit: float, judging: int) -> float:
+    """Seconds that come after the search but the emulator's: that a limit is missed takes few samples to say.
+
+    Args:
+        rates: what everything takes.
+        drops: points that the candidates lose that were built so far.
+        limit: points that may be lost.
+        judging: how many samples judge.
+    """
+    if drops and min(drops) > limit:
+        return rates.estimate_verdict(min(FEWEST, judging))
+    return rates.estimate_finish(judging)
 
 
 @dataclass(frozen=True)

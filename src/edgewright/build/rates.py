@@ -76,9 +76,12 @@ class Rates:
 
     def estimate_finish(self, judging: int) -> float:
         """What comes after the search but the emulator: files, the verdict, layers and the report."""
-        comparing = self.estimate_layers() + self.estimate_emulated_layers()
+        return self.estimate_verdict(judging) + self.estimate_emulated_layers()
+
+    def estimate_verdict(self, judging: int) -> float:
+        """The same without layers on the emulator, which a better candidate comes before."""
         judged = judging * (self.floating + self.simulated)
-        return judged + comparing + self.unstoppable
+        return judged + self.estimate_layers() + self.unstoppable
 
 
 @dataclass(frozen=True)

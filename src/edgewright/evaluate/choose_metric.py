@@ -13,7 +13,7 @@ from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.answers import RightAnswers, SameAnswers
 from edgewright.evaluate.metrics.measure import ANY, Measure
 from edgewright.evaluate.metrics.values import Closeness
-from edgewright.evaluate.output_kinds import has_classes
+from edgewright.evaluate.output_kinds import has_classes, has_codes
 from edgewright.evaluate.records import Metric
 from edgewright.ir.graph import Graph
 
@@ -95,16 +95,16 @@ def _choose(graph: Graph, labels: Labels | None, labelled: list[str], classes: l
     chosen = _judge_by_kind(graph, graph.outputs, classes)
     if SAME in chosen.values():
         return _make_metric(chosen, "whole numbers are answers, the other outputs need not be classes")
-    return _make_metric(
-        chosen,
-        "the outputs need not be classes; --metric same-answers compares the largest one, labels are better",
-    )
+    reason = "the outputs need not be classes"
+    if any(_count_elements(graph, name) > 1 for name in graph.outputs):
+        reason += "; --metric same-answers compares the largest one, labels are better"
+    return _make_metric(chosen, reason)
 
 
 def _judge_by_kind(graph: Graph, outputs: Sequence[str], classes: list[str]) -> dict[str, str]:
     """Values by how close they are; numbers of classes beside them are right or wrong, and never near."""
-    whole = {name for name in classes if graph.types[name].dtype.numpy.kind in "iub"}
-    return {name: SAME if name in whole else CLOSENESS for name in outputs}
+    codes = {name for name in classes if has_codes(graph, name)}
+    return {name: SAME if name in codes else CLOSENESS for name in outputs}
 
 
 def _choose_by_labels(graph: Graph, labels: Labels, classes: list[str], labelled: list[str]) -> Metric:

@@ -20,15 +20,24 @@ LEAST_KEPT = 0.5
 MUCH_LARGER, MOST_HIDDEN = 30.0, 0.1
 # Probabilities that differ by less than this part of their range show one answer only.
 LEAST_OF_RANGE = 0.05
+# Probabilities within this part of their range from either end are sure.
+SURE_PART = 0.01
+# Classes that the float model never has right matter where so many of the samples are theirs.
+MOST_MISSED = 0.05
 # Lost classes that are named.
 MOST_NAMED = 3
 
 
 class OutputFacts:
-    """What the float model's values of one output are like, over samples."""
+    """What the float model's values of one output are like, over samples.
 
-    def __init__(self) -> None:
-        self._samples = self._broken = 0
+    Args:
+        width: the range of probabilities; 0 of other values.
+    """
+
+    def __init__(self, width: float = 0.0) -> None:
+        self._width = width
+        self._samples = self._broken = self._unsure = 0
         self._first: Array | None = None
         self._is_constant = True
 
@@ -39,8 +48,12 @@ class OutputFacts:
         if self._first is None:
             self._first = values
         self._is_constant = self._is_constant and np.array_equal(values, self._first)
+        from_end = np.minimum(values, self._width - values) if self._width else np.zeros(1)
+        self._unsure += bool((from_end > SURE_PART * self._width).any())
 
-    def describe(self, name: str, span: float, width: float, *, is_computed: bool) -> Iterator[str]:
+    def describe(
+        self, name: str, span: float, width: float, *, is_computed: bool, are_values_judged: bool
+    ) -> Iterator[str]:
         """What the float model itself does not show.
 
         Args:
@@ -48,6 +61,7 @@ class OutputFacts:
             span: the range of its values in these samples.
             width: the range of values that are each a probability; 0 of others.
             is_computed: whether it is computed from an input.
+            are_values_judged: by how close they are, and not as answers.
         """
         model = f"the float model's output '{shown(name)}'"
         if self._broken:
@@ -63,6 +77,12 @@ class OutputFacts:
             yield (
                 f"{model} is a probability that differs by {span:.2g} at most between all {self._samples} "
                 "samples: give samples that it answers differently"
+            )
+        elif are_values_judged and self._width and self._unsure < FEWEST_OF_CLASS:
+            # Where all are 0 or 1, they lose the same, if anything, and others may lose much more.
+            yield (
+                f"{model} has a probability between 1 % and 99 % in only {self._unsure} of {self._samples} "
+                "samples: what becomes of the others is not shown, give samples of which it is less sure"
             )
 
 
@@ -104,6 +124,26 @@ def describe_answers(name: str, before: ClassCounts, after: ClassCounts) -> Iter
         named = ", ".join(f"{n} ({kept[n]:.0f} of {good[n]:.0f} are kept)" for n in lost[:MOST_NAMED])
         more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
         yield f"classes of output '{shown(name)}' are lost, which the figure over all hides: {named}{more}"
+
+
+def describe_missed_classes(name: str, before: ClassCounts) -> Iterator[str]:
+    """Classes that the float model never has right, which labels in another order show.
+
+    Args:
+        name: the output.
+        before: good answers of the float model, by class, of each sample.
+    """
+    samples = Counter(number for mine in before for number in mine)
+    known = {number for mine in before for number, count in mine.items() if count}
+    missed = [n for n in sorted(samples) if n not in known and samples[n] >= FEWEST_OF_CLASS]
+    count = sum(samples[number] for number in missed)
+    if known and count > MOST_MISSED * len(before):
+        named = ", ".join(f"{n} ({samples[n]} samples)" for n in missed[:MOST_NAMED])
+        more = f" and {len(missed) - MOST_NAMED} more" if len(missed) > MOST_NAMED else ""
+        yield (
+            f"the float model has class {named}{more} of output '{shown(name)}' right in no sample: what is "
+            "lost of these is not shown; are the labels in the model's order?"
+        )
 
 
 def describe_hidden_samples(name: str, powers: Sequence[tuple[float, float]]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from edgewright.evaluate.doubts import (
     describe_answers,
     describe_broken_results,
     describe_hidden_samples,
+    describe_missed_classes,
     is_computed_from_inputs,
     is_finite,
 )
@@ -32,7 +33,12 @@ from edgewright.evaluate.measurement import (
 from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.measure import ANY, Answer, Measure
 from edgewright.evaluate.metrics.values import subtract_safely
-from edgewright.evaluate.output_kinds import find_class_axis, find_value_width
+from edgewright.evaluate.output_kinds import (
+    find_class_axis,
+    find_probability_width,
+    find_value_width,
+    has_codes,
+)
 from edgewright.evaluate.output_parts import ONE_PART, OutputParts, ValueRanges, find_parts
 from edgewright.evaluate.records import Accuracy, Loss, Metric
 from edgewright.evaluate.runners import EvaluatedSample, Run, run_in_turn, stop_at
@@ -79,6 +85,7 @@ class Evaluator:
         self._measures = {name: find_measure(metric.find_name(name)) for name in metric.outputs}
         self._axes = {name: find_class_axis(graph, name) for name in graph.outputs}
         self._widths = {name: find_value_width(graph, name) for name in graph.outputs}
+        self._codes = frozenset(name for name in graph.outputs if has_codes(graph, name))
         self._float = Model.of(graph)
         # Those that there was time for, and when the float model must end.
         self._selection, self._end = samples.selection, math.inf
@@ -259,12 +266,17 @@ class Evaluator:
         doubts: list[str] = []
         for name, items in measured.outputs.items():
             if name in self.metric.outputs:
-                is_computed = is_computed_from_inputs(self._graph, name)
                 known = self._float_results.ranges[name].widths.max(), self._widths[name]
-                doubts += self._facts[name].describe(name, *known, is_computed=is_computed)
+                doubts += self._facts[name].describe(
+                    name,
+                    *known,
+                    is_computed=is_computed_from_inputs(self._graph, name),
+                    are_values_judged=self._measures[name].is_of_values,
+                )
                 poor = self._measures[name].describe_float_model([item.sums for item in first.outputs[name]])
                 doubts += [poor] if poor else []
                 before = [item.classes for item in first.outputs[name]]
+                doubts += describe_missed_classes(name, before)
                 doubts += describe_answers(name, before, [item.classes for item in items])
                 if self._measures[name].is_of_values and not self._widths[name]:
                     doubts += describe_hidden_samples(name, [item.power for item in items])
@@ -315,6 +327,7 @@ class Evaluator:
             axis=self._axes[name],
             parts=self._parts[name],
             width=self._widths[name],
+            has_codes=name in self._codes,
         )
         first, gap = subtract_safely(answer.reference, answer.result)
         power = float(np.vdot(gap, gap)), float(np.vdot(first, first))
@@ -360,7 +373,7 @@ class Evaluator:
         order = selection if math.isinf(self._end) else selection.shuffle()
         rows: list[dict[str, SampleScore]] = []
         ranges = {name: ValueRanges(self._parts[name]) for name in self._graph.outputs}
-        facts = {name: OutputFacts() for name in ranges}
+        facts = {name: OutputFacts(find_probability_width(self._graph, name)) for name in ranges}
         energies = InputEnergies()
         with announce_progress("running the float model", total=len(selection)) as step:
             for sample in stop_at(self._iterate_samples(order), self._end, FEWEST_IN_TIME):

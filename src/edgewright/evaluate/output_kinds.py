@@ -8,6 +8,7 @@ from edgewright.core.numbers import Array
 from edgewright.evaluate.statistics import is_distribution
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Concat
+from edgewright.ops.reduce_order import TopK
 from edgewright.ops.reduce_softmax import LogSoftmax, Softmax
 
 SHARES = (Softmax, LogSoftmax)
@@ -19,10 +20,19 @@ LONGEST_VECTOR = 512
 
 def has_classes(graph: Graph, name: str, values: Array | None) -> bool:
     """Whether an output holds answers beyond doubt: probabilities, or whole numbers that are no values."""
-    kind = graph.types[name]
-    if kind.encoding is None and kind.dtype.numpy.kind in "iub":
+    if _has_whole_numbers(graph, name):
         return not _is_rounded(graph, name)
-    return _has_probabilities(values) or find_shares_axis(graph, name) is not None
+    if has_codes(graph, name) or find_shares_axis(graph, name) is not None:
+        return True
+    return _has_probabilities(values) and not _is_ranked(graph, name)
+
+
+def has_codes(graph: Graph, name: str) -> bool:
+    """Whether an output is whole numbers that are answers, also where they are given as floats."""
+    if _has_whole_numbers(graph, name):
+        return not _is_rounded(graph, name)
+    _, source = _walk_back(graph, name)
+    return graph.types[name].encoding is None and _has_whole_numbers(graph, source)
 
 
 def find_class_axis(graph: Graph, name: str) -> int:
@@ -65,6 +75,14 @@ def label_parts(graph: Graph, name: str) -> Array | None:
     return labels if labels.size and labels.max() else None
 
 
+def find_probability_width(graph: Graph, name: str) -> float:
+    """The range of an output of probabilities, whether or not they are shares of one; 0 of others."""
+    producer = graph.producer(_walk_back(graph, name)[1])
+    if producer is not None and isinstance(producer.op, Softmax):
+        return 1.0
+    return find_value_width(graph, name)
+
+
 def find_value_width(graph: Graph, name: str) -> float:
     """The range of an output whose values are each a probability, which samples may not show; else 0."""
     _, source = _walk_back(graph, name)
@@ -73,6 +91,17 @@ def find_value_width(graph: Graph, name: str) -> float:
         return 0.0
     low, high = producer.op.value_range()
     return high - low
+
+
+def _has_whole_numbers(graph: Graph, name: str) -> bool:
+    kind = graph.types[name]
+    return kind.encoding is None and kind.dtype.numpy.kind in "iub"
+
+
+def _is_ranked(graph: Graph, name: str) -> bool:
+    """Whether values are in the order of their size: the place of the largest one is no class."""
+    producer = graph.producer(_walk_back(graph, name)[1])
+    return producer is not None and isinstance(producer.op, TopK)
 
 
 def _is_rounded(graph: Graph, name: str) -> bool:

@@ -19,6 +19,7 @@ from edgewright.build.candidates import (
     find_time,
     list_candidates,
     list_narrower_candidates,
+    list_reserves,
     list_wider_candidates,
     mark_chosen,
     search_precisions,
@@ -320,3 +321,16 @@ def test_what_the_user_settles_is_not_chosen_anew(builder) -> None:
     assert kinds["Input3"].encoding.bitwidth == 16
     assert kinds["Parameter5"].encoding.bitwidth == 8
     assert 4 in {kind.encoding.bitwidth for kind in kinds.values() if kind.encoding is not None}
+
+
+def test_what_is_hopeless_is_built_only_where_the_compiler_takes_nothing_else() -> None:
+    searched, _ = search({"w8a8": 30.0, "fp16": 5.0, "w8a16": 6.0})
+    assert [each.name for each in searched.left_out] == ["w8a8+algorithms", "mixed"]
+    assert list_reserves(searched.left_out, "w8a8+algorithms", has_binary=True) == []
+    assert list_reserves(searched.left_out, "w8a8+algorithms", has_binary=False) == list(searched.left_out)
+
+
+def test_what_was_not_needed_is_built_once_what_was_chosen_fails() -> None:
+    spared, late = LeftOut("fp16", "not needed: w8a8 keeps the limit"), LeftOut("w8a16", "", is_for_time=True)
+    narrower = LeftOut("mixed", "w8a8 keeps the limit, and the samples are too few to prove fewer bits")
+    assert list_reserves([spared, late, narrower], "w8a8", has_binary=True) == [spared]

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import edgewright as ew
-from edgewright.build.plan import BuildPlan, SampleCounts, TriedDrops, predict_candidates
+from edgewright.build.plan import BuildPlan, SampleCounts, TriedDrops, estimate_rest, predict_candidates
 from edgewright.build.rates import Rates, try_model
 from edgewright.build.time_budget import TimeBudget
 from edgewright.config.build import parse_duration
@@ -152,3 +152,11 @@ def test_a_recurrent_layer_alone_is_tried_as_it_is_built() -> None:
     trial = try_model(graph, [feed, feed], None)
     assert trial.quantized is not None
     assert is_narrow(trial.quantized)
+
+
+def test_while_nothing_keeps_the_limit_other_candidates_have_the_time_of_the_verdict() -> None:
+    rates = Rates(0.1, 0.3, 0.1, 0.2, emulated=2.0, compiling=4.0)
+    full = rates.estimate_finish(50)
+    assert estimate_rest(rates, [], 1.0, 50) == estimate_rest(rates, [30.0, 0.5], 1.0, 50) == full
+    missed = estimate_rest(rates, [30.0], 1.0, 50)
+    assert rates.unstoppable < missed < full - rates.estimate_emulated_layers()

@@ -128,3 +128,9 @@ def test_labels_of_another_kind_than_the_metric_takes_are_refused():
 
 def test_options_name_the_metrics_that_there_are():
     assert [*MEASURES] == [*METRICS]
+
+
+def test_the_largest_of_one_value_is_not_offered():
+    graph = parse("graph g {\n  input x: float_32[1,1]\n  y = Relu(x)\n  output y\n}\n")
+    assert "same-answers" in choose_metric(parse(SCORES), None).reason
+    assert "same-answers" not in choose_metric(graph, None).reason

@@ -199,3 +199,30 @@ def test_probabilities_that_are_all_as_good_as_none_are_neither_missed_nor_met()
     assert "is a probability that differs by" in doubt
     evaluator, measured = judge(graph, draw() * 20 - 12, lambda sample: {"y": np.zeros((1, 6))})
     assert evaluator.measure_loss(measured).points > 50
+
+
+@pytest.mark.parametrize("unsure", [0, 4, 5])
+def test_probabilities_that_are_all_sure_prove_nothing_of_others(unsure):
+    values = make_answers(np.arange(COUNT) % 6) * 20
+    values[:unsure] /= 50
+    evaluator, measured = judge(SHARES, values, metric="closeness")
+    doubts = [text for text in evaluator.list_doubts(measured) if "between 1 % and 99 %" in text]
+    assert len(doubts) == (unsure < 5)
+    evaluator, measured = judge(SHARES, values, metric="same-answers")
+    assert "between" not in " ".join(evaluator.list_doubts(measured))
+
+
+def test_labels_in_another_order_are_said_though_most_answers_are_right():
+    classes = np.arange(120) % 6
+    swapped = Labels([{1: 4, 4: 1}.get(int(number), int(number)) for number in classes])
+    evaluator, measured = judge(SHARES, make_answers(classes), lambda s: {"y": s["x"]}, swapped)
+    assert not evaluator.list_poor_scores()
+    (doubt,) = evaluator.list_doubts(measured)
+    assert "has class 1 (20 samples), 4 (20 samples) of output 'y' right in no sample" in doubt
+
+
+def test_a_class_of_few_samples_that_is_never_right_is_no_sign_of_labels_in_another_order():
+    answers = np.arange(120) % 5
+    labels = Labels([5] * 5 + [int(number) for number in answers[5:]])
+    evaluator, measured = judge(SHARES, make_answers(answers), lambda s: {"y": s["x"]}, labels)
+    assert evaluator.list_doubts(measured) == ()

@@ -6,7 +6,13 @@ import pytest
 from edgewright.evaluate.loss import measure_score
 from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.measure import Answer
-from edgewright.evaluate.output_kinds import find_class_axis, find_shares_axis, has_classes, label_parts
+from edgewright.evaluate.output_kinds import (
+    find_class_axis,
+    find_shares_axis,
+    has_classes,
+    has_codes,
+    label_parts,
+)
 from edgewright.evaluate.output_parts import ONE_PART, OutputParts
 from edgewright.ir.text import parse
 
@@ -101,3 +107,25 @@ def test_an_answer_that_hardly_changes_is_judged_by_its_range():
     measure = find_measure("closeness")
     sums = [measure.add_up(Answer(reference + place * 1e-4, other)) for place in range(8)]
     assert measure_score(measure, sums, np.array([1.0]))[0] > 99
+
+
+def test_numbers_of_classes_are_answers_though_they_are_given_as_floats():
+    best = "k = Argmax(x) {axis=2}"
+    assert has_codes(graph(best, 'y = Cast(k) {dtype=dtype(float_32)}'), "y")
+    assert has_codes(graph(best, output="k"), "k")
+    # Values that were rounded on the way are values.
+    assert not has_codes(graph('k = Cast(x) {dtype=dtype(int_32)}', 'y = Cast(k) {dtype=dtype(float_32)}'), "y")
+    assert not has_codes(graph("y = Relu(x)"), "y")
+
+
+def test_the_largest_of_values_in_the_order_of_their_size_is_no_class():
+    sorted_shares = np.array([[0.8, 0.2]], np.float32)
+    made = graph("s = Softmax(x)", "y, k = TopK(s) {k=2}", shape="1,6")
+    assert not has_classes(made, "y", sorted_shares)
+    assert has_classes(graph("y = Relu(x)", shape="1,2"), "y", sorted_shares)
+
+
+def test_codes_as_floats_are_the_same_where_they_round_to_the_same():
+    reference, result = np.array([[3.0, 7.0, 1.0]]), np.array([[2.97, 6.2, np.nan]])
+    (share, _) = find_measure("same-answers").add_up(Answer(reference, result, has_codes=True))
+    assert share == pytest.approx(1 / 3)

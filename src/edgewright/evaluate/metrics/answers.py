@@ -76,6 +76,8 @@ class SameAnswers(_Share):
     def _compare(self, answer: Answer) -> tuple[Array, Array]:
         """The float model's answers, and whether each is the same; whole numbers are answers themselves."""
         first, second = answer.reference, answer.result.reshape(answer.reference.shape)
+        if answer.has_codes and first.dtype.kind == "f":
+            return first.astype(np.int64), np.asarray(first == np.rint(second))
         if first.dtype.kind in "iub" or not first.ndim:
             return first, np.asarray(first == second)
         is_number = ~np.isnan(second).any(answer.axis)

@@ -103,8 +103,9 @@ def bitwise_xor(ctx: Context, node: SourceNode) -> str:
 
 @tflite_op("CAST")
 def cast(ctx: Context, node: SourceNode) -> str:
-    """To the type of the result."""
+    """To the type of the result; of complex numbers the real part is left."""
     (x,) = node.need(0)
+    x = ctx.parts(x)[0] if ctx.is_complex(x) else x
     wanted = node.results[0].dtype
     if wanted is None or DType.STRING in {wanted, ctx.dtype(x)}:
         raise ctx.refuse(node, "it casts text or handles")

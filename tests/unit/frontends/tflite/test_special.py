@@ -118,3 +118,13 @@ def test_a_size_that_must_be_known_waits_for_the_inputs(tmp_path: Path) -> None:
     array = np.random.default_rng(0).normal(size=(1, 1, 4)).astype(np.float32)
     (found,) = ew.convert(path).run({"x": array}).values()
     np.testing.assert_allclose(found, np.abs(np.fft.rfft(array)), rtol=1e-4)
+
+
+def test_complex_numbers_that_are_cast_leave_their_real_part(tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    tensors = [Tensor((1, 1, 8), name="x"), ints(1, 8), Tensor(dtype=DType.COMPLEX_64, name="c")]
+    operators = [Operator("RFFT2D", [0, 1], [2]), Operator("CAST", [2], [3])]
+    path.write_bytes(model(Subgraph([*tensors, Tensor((1, 1, 5), name="y")], [0], [3], operators)))
+    array = np.random.default_rng(0).normal(size=(1, 1, 8)).astype(np.float32)
+    (found,) = ew.convert(path).run({"x": array}).values()
+    np.testing.assert_allclose(found, np.fft.rfft(array).real, rtol=1e-4, atol=1e-5)
