@@ -10,7 +10,7 @@ from benchmarks.llm_memory import CONFIG, write_checkpoint
 
 HALF = {"hidden_size": 1536, "intermediate_size": 4096, "num_attention_heads": 16, "num_key_value_heads": 16}
 LAYERS = 16
-# Tokens that calibrate: as many as the recipe `balanced` needs on the small trained model (docs/guide/llm-weights.md).
+# Tokens that calibrate: as many as the recipe `balanced` needs on the small trained model.
 COUNTS = (1024,)
 
 
