@@ -19,7 +19,7 @@ from edgewright.llm.load.checkpoint import (
 )
 from edgewright.llm.load.spec import ModelSpec
 from edgewright.llm.rotary import make_rotary_tables, turn_heads
-from edgewright.llm.threads import map_in_threads
+from edgewright.llm.threads import map_in_threads, share_among_cores
 
 LEAST = -1e30
 # Texts that are within a layer at once.
@@ -36,8 +36,9 @@ Step = tuple[list[str], list[Array]]
 
 def read_layer(checkpoint: Checkpoint, number: int) -> dict[str, Array]:
     """The tensors of one layer by their names within it."""
-    names = list_layer_shapes(checkpoint.spec)
-    return {name: checkpoint.read(name_layer_tensor(number, name)) for name in names}
+    names = list(list_layer_shapes(checkpoint.spec))
+    arrays = share_among_cores(lambda name: checkpoint.read(name_layer_tensor(number, name)), names)
+    return dict(zip(names, arrays, strict=True))
 
 
 def read_embeddings(checkpoint: Checkpoint, tokens: Array) -> Array:

@@ -4,10 +4,13 @@ import math
 from collections.abc import Sequence
 from functools import cached_property
 
+import numpy as np
+
 from edgewright.core.numbers import Array
 from edgewright.llm.arrays import cast, find_library
 from edgewright.llm.rounding.codes import Codes, Grid, join_codes
 from edgewright.llm.rounding.gptq import DAMPING, Compensation, damp_moments
+from edgewright.llm.threads import share_among_cores
 
 # Texts whose products are summed at once.
 TEXTS = 16
@@ -41,6 +44,8 @@ class Moments:
 
     def quantize(self, weights: Array, grid: Grid, turns: int) -> Codes:
         """Codes whose products with the inputs are near to the float ones."""
+        if isinstance(weights, np.ndarray):
+            share_among_cores(lambda window: window.compensation, self._windows)
         parts = [
             window.compensation.quantize(weights[:, window.place], grid, turns) for window in self._windows
         ]

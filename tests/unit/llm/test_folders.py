@@ -88,6 +88,24 @@ def test_onnx_gives_what_the_checkpoint_does(tmp_path, family):
     np.testing.assert_allclose(steps, expected, atol=2e-4)
 
 
+NARROW = {**FAMILIES["phi4mini"]["rope_scaling"], "short_factor": [1.5] * 12, "long_factor": [3.0] * 12}
+# Heads of 32 values of which 24 are turned, of 16, and of 40: ONNX Runtime's attention turns none of these.
+ODD_HEADS = {
+    "phi4mini": {"num_attention_heads": 8, "rope_scaling": NARROW},
+    "qwen2": {"num_attention_heads": 8, "partial_rotary_factor": 0.75},
+    "qwen3": {"head_dim": 40},
+}
+
+
+@pytest.mark.parametrize("family", ODD_HEADS)
+def test_onnx_turns_heads_of_any_width(tmp_path, family):
+    checkpoint = Checkpoint(write_checkpoint(tmp_path / "m", family, **ODD_HEADS[family]))
+    quantize_language_model(tmp_path / "m", "onnx", recipe=Recipe("fp32"), output=tmp_path / "o")
+    expected = compute_logits(checkpoint, decode_weights(checkpoint, Recipe("fp32")), TOKENS)
+    steps = run_onnx(tmp_path / "o", checkpoint.spec, TOKENS[:8], *(token[None] for token in TOKENS[8:]))
+    np.testing.assert_allclose(steps, expected, atol=2e-4)
+
+
 @pytest.mark.parametrize("family", ["phi3", "phi4mini", "qwen2"])
 @pytest.mark.parametrize("name", RECIPES)
 def test_onnx_holds_the_codes_of_a_recipe(tmp_path, family, name):

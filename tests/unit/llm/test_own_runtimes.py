@@ -6,14 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from edgewright.llm.evaluate_file import evaluate_file
 from edgewright.llm.generate import TextGenerator
 from edgewright.llm.quantize_model import quantize_language_model
 from edgewright.llm.recipe import Recipe
+from edgewright.llm.runtimes.session import RuntimeSession
 from edgewright.llm.texts import split_text
 from edgewright.reports.html.llm_commands import list_commands
+from tests.unit.llm.checkpoints import write_checkpoint
 
 pytestmark = pytest.mark.slow
 MODULES = {
@@ -73,6 +76,23 @@ def test_greedy_tokens_are_those_of_the_float_model(folder, kind):
         finally:
             generator.close()
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("kind", ["gguf", "onnx", "openvino"])
+@pytest.mark.parametrize("family", ["phi35", "phi4mini"])
+@pytest.mark.parametrize("length", [10, 21], ids=["short", "long"])
+def test_the_factors_of_long_positions_are_chosen_by_the_text(tmp_path, kind, family, length):
+    need(MODULES[kind])
+    # The factors change at 16 tokens; there is room for more in both cases.
+    source, output = write_checkpoint(tmp_path / family, family), tmp_path / f"out{kind}"
+    output = output.with_suffix(".gguf") if kind == "gguf" else output
+    quantize_language_model(source, kind, recipe=Recipe("fp32"), output=output)
+    tokens, logits = np.arange(length) * 7 % 90, []
+    for path in (source, output):
+        with RuntimeSession(path, 64) as session:
+            logits.append(session.feed(tokens))
+    # llama.cpp keeps keys and values in half precision.
+    np.testing.assert_allclose(*logits, atol=0.1 if kind == "gguf" else 0.002)
 
 
 @pytest.mark.parametrize("probe", PROBES)

@@ -9,6 +9,7 @@ import numpy as np
 from edgewright.core.errors import UnsupportedFeature
 from edgewright.core.numbers import Array
 from edgewright.llm.arrays import cast, fetch, find_library, load_kernels
+from edgewright.llm.threads import cut_among_cores, share_among_cores
 
 # Bits of a scale.
 HALF = 16
@@ -128,7 +129,12 @@ class Codes:
         zeros = np.zeros((0, 0), np.float32) if self.zeros is None else self.zeros.astype(np.float32)
         # Codes of both kinds as bytes: the first half of them is negative where they are signed.
         codes, is_signed = np.ascontiguousarray(self.codes), self.codes.dtype == np.int8
-        kernels.decode_blocks(codes.view(np.uint8), is_signed, scales, zeros, values)
+        data = codes.view(np.uint8)
+
+        def decode_rows(rows: slice) -> None:
+            kernels.decode_blocks(data[rows], is_signed, scales[rows], zeros[rows], values[rows])
+
+        share_among_cores(decode_rows, cut_among_cores(len(data), data.size))
         return values
 
     def fetch(self) -> "Codes":

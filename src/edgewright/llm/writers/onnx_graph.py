@@ -16,6 +16,8 @@ INPUTS = ("input_ids", "attention_mask")
 PAST, PRESENT = "past_key_values.{}.{}", "present.{}.{}"
 KEY_VALUE = ("key", "value")
 COSINES, SINES = "rotary.cosines", "rotary.sines"
+# Attention takes tables whose width is a multiple of it.
+ROTARY_STEP = 8
 
 
 class DecoderGraph:
@@ -68,6 +70,18 @@ class DecoderGraph:
         none = self._put_integers("first", [0])
         self._add("Squeeze", ["mask.length", none], "mask.count")
         self._add("Cast", ["mask.count"], "positions.count", to=TensorProto.INT32)
+        if self._spec.rope.dims // 2 % ROTARY_STEP:
+            self._list_positions()
+
+    def _list_positions(self) -> None:
+        """Of every token that is new: a text that is filled up on its right begins at 0."""
+        self._add("Shape", [INPUTS[0]], "tokens.length", start=1, end=2)
+        self._add("Squeeze", ["tokens.length", "first"], "tokens.count")
+        numbers = {name: self._put_number(name, number) for name, number in (("none", 0), ("step", 1))}
+        self._add("Range", [numbers["none"], "tokens.count", numbers["step"]], "tokens.numbers")
+        self._add("Sub", ["mask.sums", "tokens.length"], "positions.before")
+        self._add("Max", ["positions.before", "first"], "positions.start")
+        self._add("Add", ["positions.start", "tokens.numbers"], "positions.all")
 
     def _choose_tables(self) -> tuple[str, str]:
         """Long texts have tables of their own where positions are stretched for them."""
@@ -135,17 +149,39 @@ class DecoderGraph:
         if spec.has_qk_norm:
             parts[0] = self._normalize_heads(parts[0], f"{prefix}.q_norm.weight", spec.heads)
             parts[1] = self._normalize_heads(parts[1], f"{prefix}.k_norm.weight", spec.kv_heads)
+        is_apart = spec.rope.dims // 2 % ROTARY_STEP != 0
+        if is_apart:
+            parts = self._turn_apart(prefix, parts, tables)
         past, present = ([pattern.format(number, kind) for kind in KEY_VALUE] for pattern in (PAST, PRESENT))
         return self._add_runtime(
             "GroupQueryAttention",
-            [*parts, *past, "positions.last", "positions.count", *tables],
+            [*parts, *past, "positions.last", "positions.count", *(() if is_apart else tables)],
             [f"{prefix}.mixed", *present],
             num_heads=spec.heads,
             kv_num_heads=spec.kv_heads,
-            do_rotary=1,
+            do_rotary=int(not is_apart),
             rotary_interleaved=0,
             local_window_size=spec.window or -1,
         )
+
+    def _turn_apart(self, prefix: str, parts: list[str], tables: tuple[str, str]) -> list[str]:
+        """Queries and keys at their positions, before attention, which takes tables of some widths only."""
+        spec = self._spec
+        if spec.is_fused:
+            rows = self._put_integers(f"{prefix}.rows", [spec.query_rows, spec.key_rows, spec.key_rows])
+            joined, parts = parts[0], [f"{prefix}.{kind}" for kind in ("queries", "keys", "values")]
+            self.nodes.append(helper.make_node("Split", [joined, rows], parts, f"{prefix}.split", axis=-1))
+        turned = [
+            self._add_runtime(
+                "RotaryEmbedding",
+                [part, "positions.all", *tables],
+                [f"{part}.turned"],
+                num_heads=heads,
+                rotary_embedding_dim=spec.rope.dims,
+            )
+            for part, heads in zip(parts, (spec.heads, spec.kv_heads), strict=False)
+        ]
+        return [*turned, parts[2]]
 
     def _project(self, normal: str, name: str, rows: int) -> str:
         product = self._multiply(normal, f"{name}.weight", self._spec.hidden, rows)
@@ -232,4 +268,8 @@ class DecoderGraph:
 
     def _put_integers(self, name: str, numbers: list[int]) -> str:
         self.constants.append(helper.make_tensor(name, TensorProto.INT64, [len(numbers)], numbers))
+        return name
+
+    def _put_number(self, name: str, number: int) -> str:
+        self.constants.append(helper.make_tensor(name, TensorProto.INT64, [], [number]))
         return name
