@@ -36,8 +36,13 @@ def quantize_model(
     *,
     ignore_encodings: bool = False,
     preprocessing: Preprocessing | None = None,
+    is_compared: bool = True,
 ) -> QuantizedModel:
-    """Quantizes a converted model, which is left as it is."""
+    """Quantizes a converted model, which is left as it is.
+
+    Weights that were changed before they were rounded are named where it ``is_compared`` with what it was:
+    that takes longer than all else where weights are many and their encodings are known.
+    """
     _check_float(model.fixed_graph())
     graph, source = take_pairs(model.fixed_graph())
     if data is None and request.overrides is None and request.float_bw == 32 and not source:
@@ -53,7 +58,7 @@ def quantize_model(
     if samples is not None:
         result = fall_to_half(result, graph)
     result.report.notes[:0] = list_data_notes(samples)
-    result.report.notes += note_changed_weights(graph, result.graph)
+    result.report.notes += note_changed_weights(graph, result.graph) if is_compared else []
     if not is_narrow(result.graph):
         option = spell_option("float_bw", "16")
         result.report.notes.append(
@@ -67,7 +72,7 @@ def quantize_model(
         added_tensors=frozenset(names) - model.source_tensors if model.source_tensors else frozenset(),
         report=result.report,
         states=model.states,
-        moved_weights=tuple(list_moved_weights(graph, result.graph)),
+        moved_weights=tuple(list_moved_weights(graph, result.graph)) if is_compared else (),
     )
 
 

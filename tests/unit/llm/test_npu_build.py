@@ -1,6 +1,7 @@
 """Language models for the NPU: what is built keeps its codes, passes its states, and says what it costs."""
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -11,7 +12,7 @@ import pytest
 
 import edgewright as ew
 from edgewright.abi.libraries import find_libraries
-from edgewright.core.errors import AccuracyGate, UsageError
+from edgewright.core.errors import AccuracyGate, BadInput, UsageError
 from edgewright.llm.calibration import read_calibration_texts
 from edgewright.llm.forward import iterate_float_logits
 from edgewright.llm.load.checkpoint import Checkpoint
@@ -267,3 +268,61 @@ def test_matrices_that_matter_most_get_more_bits(texts, tmp_path):
     with pytest.raises(UsageError, match="mixed of 4 and 8"):
         build(source, tmp_path / "none", mixed=5.5, precision="w8a16", **order)
     assert not (tmp_path / "none").exists()
+
+
+def edit(file, **changes):
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+SPOILED = {
+    "another vocabulary": (
+        lambda out: edit(out / "config.json", vocab_size=50),
+        "'logits' of the graph is 1 x 1",
+    ),
+    "other heads": (
+        lambda out: edit(out / "config.json", num_key_value_heads=2),
+        "'past_key_0_in' of the graph",
+    ),
+    "a context of a million": (
+        lambda out: edit(out / FILE, context=1 << 20),
+        "'attention_mask' of the graph is",
+    ),
+    "no table": (
+        lambda out: edit(out / FILE, embedding="outside"),
+        "'inputs_embeds' of the graph is not there",
+    ),
+    "the wrong graph": (
+        lambda out: shutil.copy(out / "prefill.dlc", out / "decode.dlc"),
+        "is 1 x 8, expected 1 x 1",
+    ),
+    "no graph": (lambda out: (out / "decode.dlc").unlink(), "decode.dlc' does not exist"),
+    "half a graph": (lambda out: (out / "decode.dlc").write_bytes(b"PK" * 500), "end of the zip is missing"),
+}
+
+
+@pytest.fixture(scope="module")
+def whole(texts, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    source = write_checkpoint(folder / "model", "qwen2", **SMALL)
+    order = {"calibration": texts / "calib.npy", "precision": "w8a16", "is_compiled": False, **SHAPE}
+    return Path(build(source, folder / "out", **order).path)
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_a_folder_whose_files_do_not_fit_is_refused(name, whole, tmp_path):
+    spoil, said = SPOILED[name]
+    out = shutil.copytree(whole, tmp_path / "out")
+    spoil(out)
+    with pytest.raises(BadInput, match=said):
+        NpuDecoder(out, "htp-sim")
+
+
+def test_encodings_of_all_layers_are_written(whole):
+    content = json.loads((whole / "encodings.json").read_text())
+    names = [entry["name"] for key in ("activation_encodings", "param_encodings") for entry in content[key]]
+    assert len(set(names)) == len(names)
+    for layer in range(2):
+        assert f"layer{layer}.down_proj.weight" in names
+        # Biases of Qwen 2, which a rewrite made: those of the last layer alone were kept once.
+        added = [entry["name"] for entry in content["added_encodings"]["param_encodings"]]
+        assert sum(name.startswith(f"layer{layer}.") for name in added) == 3

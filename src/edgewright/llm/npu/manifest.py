@@ -107,7 +107,7 @@ def read_manifest(folder: Path) -> Manifest:
         context=context,
         parts=_read_parts(content.get("parts"), where),
         embedding=_read_word(fields.text("embedding"), (INSIDE, OUTSIDE), where),
-        kv_bits=fields.integer("kv_bits", 8, 16),
+        kv_bits=_read_choice(fields.integer("kv_bits", 8, 16), where),
     )
 
 
@@ -116,6 +116,12 @@ def _read_parts(content: Any, where: Where) -> tuple[int, ...]:
     if not is_list or any(type(count) is not int or not 0 <= count <= MOST_LAYERS for count in content):
         raise BadInput("'parts' is no list of numbers of layers", where, do="build the model again")
     return tuple(content)
+
+
+def _read_choice(bits: int, where: Where) -> int:
+    if bits not in {8, 16}:
+        raise BadInput(f"'kv_bits' is {bits}, expected 8 or 16", where, do="build the model again")
+    return bits
 
 
 def _read_word(word: str, expected: tuple[str, ...], where: Where) -> str:

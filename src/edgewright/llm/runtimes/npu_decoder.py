@@ -11,6 +11,7 @@ from edgewright.core.files import map_file
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.llm.load.config import read_model_spec
+from edgewright.llm.npu.check_graph import check_graph
 from edgewright.llm.npu.decoder_graph import EMBEDDINGS, KINDS, LOGITS, PAST, PRESENT, TOKENS, name_state
 from edgewright.llm.npu.feed import TextState
 from edgewright.llm.npu.genie import TABLE
@@ -178,7 +179,10 @@ class NpuDecoder:
     def _find_graph(self, part: Part, kind: str) -> Graph:
         name = part.name(kind)
         if name not in self._graphs:
-            self._graphs[name] = load_graph(self._folder / f"{name}.dlc")
+            file = self._folder / f"{name}.dlc"
+            graph = load_graph(file)
+            check_graph(graph, self._spec, self._manifest, part, kind, str(file))
+            self._graphs[name] = graph
         return self._graphs[name]
 
     def _open(self, part: Part, kind: str) -> _ReadyGraph:
