@@ -42,7 +42,7 @@ from edgewright.llm.npu.matrices import (
 from edgewright.llm.rounding.codes import Codes
 from edgewright.model.model import Model
 from edgewright.model.open_model import open_any_model
-from edgewright.model.quantize import QuantizedModel, quantize_model
+from edgewright.model.quantize import QuantizedModel, quantize_part
 from edgewright.quantize.request import QuantizationRequest
 
 ACTIVATION_BITS = 16
@@ -208,7 +208,7 @@ def _quantize(model: Model, entries: Iterable[Entry], samples: list[Sample] | No
     request = QuantizationRequest(
         act_bw=ACTIVATION_BITS, act_quantizer="tf", overrides=overrides, uniform=True
     )
-    return quantize_model(model, request, samples, CpuExecutor(0), is_compared=False)
+    return quantize_part(model, request, samples, CpuExecutor(0))
 
 
 def describe_range(name: str, low: float, high: float, bits: int = ACTIVATION_BITS) -> Entry:
