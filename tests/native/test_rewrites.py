@@ -127,7 +127,7 @@ def folded_rows(*shape):
 def turned_norm(kind, *shape):
     """Heads that are normalized and turned by tables that all of them share, as Qwen 3 has it."""
     net = Chain(*shape)
-    table = [*[1] * (len(shape) - 2), *shape[-2:]]
+    table = (*[1] * (len(shape) - 2), *shape[-2:])
     net.graph.add_input("table", TensorType(table))
     net.feed["table"] = net.draw(*table)
     normal = net.add(kind(axes=(len(shape) - 1,)), "x", np.abs(net.draw(shape[-1])) + 0.5)

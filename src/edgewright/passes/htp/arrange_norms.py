@@ -70,8 +70,8 @@ def _arrange(graph: Graph, node: Node) -> bool:
 def _is_mixed_up(graph: Graph, node: Node) -> bool:
     """Whether the library (2.51) takes what a product spreads over rows for a part of the norm.
 
-    In 16 bits, a norm of [1, 4, 8, 16] times a value of [1, 1, 8, 16] is right in the first of the four alone;
-    so are pieces of it. Rows in one axis are never mixed up.
+    In 16 bits, a norm of [1, 4, 8, 16] times a value of [1, 1, 8, 16] is right in the first of the four
+    alone; so are pieces of it. Rows in one axis are never mixed up.
     """
     result = graph.types[node.outputs[0]]
     is_wide = result.encoding is not None and result.dtype.bits == WIDE_BITS
@@ -82,7 +82,7 @@ def _is_spread_over(graph: Graph, value: str) -> bool:
     """Whether the value, moved or in pieces, is multiplied with something smaller."""
     for reader in graph.consumers(value):
         if isinstance(reader.op, ElementWiseMultiply):
-            shapes = {graph.types[name].shape for name in (*reader.inputs, *reader.outputs)}
+            shapes = {tuple(graph.types[name].shape) for name in (*reader.inputs, *reader.outputs)}
             if len(shapes) > 1:
                 return True
         elif reader.op.keeps_encoding and any(
