@@ -1,14 +1,18 @@
-"""What each rewrite for the HTP does to encoders: python -m benchmarks.attention_rewrites [BERT.onnx].
+"""What each rewrite for the HTP does to encoders: python -m benchmarks.attention_rewrites [ENCODER.onnx ...].
 
-A ViT, a Whisper encoder (both small, random weights, made by torch) and a BERT, in w8a16. Each rewrite that
-changes a graph is left out once: is it still compiled, how far from the floats is it, what is estimated.
+A ViT and a Whisper encoder (both small, random weights, made by torch, where it is installed) and encoders of
+texts, in w8a16. Each rewrite that changes a graph is left out once: is it still compiled, how far from the
+floats is it, what is estimated.
 """
 
+import importlib.util
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 
 import edgewright as ew
 from edgewright.backends.qnn import backend as qnn_backend
@@ -18,7 +22,7 @@ from edgewright.estimate.graph_layers import read_graph
 from edgewright.passes.pipeline import HTP, run_passes
 from edgewright.targets.soc import find_htp_soc
 
-CHIP, PRECISION, SAMPLES = "SM8650", "w8a16", 4
+CHIP, PRECISION, SAMPLES, LENGTH = "SM8650", "w8a16", 4, 32
 
 
 def make_vit() -> tuple[Any, tuple[int, ...]]:
@@ -67,23 +71,42 @@ def _make_layer(width: int, heads: int) -> Any:
     )
 
 
-def list_models(bert: str) -> Iterator[tuple[str, Any, list[dict[str, Any]]]]:
+def list_models(files: list[str]) -> Iterator[tuple[str, Any, list[dict[str, Any]]]]:
     """Names, float models and samples."""
+    rng = np.random.default_rng(0)
+    if importlib.util.find_spec("torch") is not None:
+        yield from _list_torch_models(rng)
+    for file in files:
+        model = ew.convert(file, input_shapes=_choose_shapes(file))
+        yield Path(file).stem, model, [_draw(model, rng) for _ in range(SAMPLES)]
+
+
+def _list_torch_models(rng: np.random.Generator) -> Iterator[tuple[str, Any, list[dict[str, Any]]]]:
     import torch
 
     torch.manual_seed(0)
-    rng = np.random.default_rng(0)
     for name, (module, shape) in (("ViT", make_vit()), ("Whisper encoder", make_whisper())):
         samples = [rng.standard_normal(shape, np.float32) for _ in range(SAMPLES)]
         model = ew.convert(module, example_inputs=(torch.from_numpy(samples[0]),))
         yield name, model, [{model.inputs[0].name: sample} for sample in samples]
-    if bert:
-        model = ew.convert(bert, symbols={"unk__543": 1})
-        yield "BERT", model, [_draw(model, rng) for _ in range(SAMPLES)]
 
 
-def _draw(model: Any, rng: Any) -> dict[str, Any]:
-    return {item.name: rng.integers(0, 30, item.shape).astype(np.int64) for item in model.inputs}
+def _choose_shapes(file: str) -> dict[str, tuple[int, ...]]:
+    """One text of as many tokens as the model takes, or of some."""
+    inputs = onnx.load(file, load_external_data=False).graph.input
+    sizes = {item.name: [axis.dim_value for axis in item.type.tensor_type.shape.dim] for item in inputs}
+    return {name: (1, *(size or LENGTH for size in axes[1:])) for name, axes in sizes.items()}
+
+
+def _draw(model: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """Tokens of which most count, all of one kind."""
+    sample = {}
+    for item in model.inputs:
+        tokens = rng.integers(1, 30, item.shape)
+        if "mask" in item.name:
+            tokens = (np.arange(item.shape[-1]) < rng.integers(LENGTH // 4, LENGTH)).astype(int)[None]
+        sample[item.name] = (tokens * ("type" not in item.name)).astype(np.int64)
+    return sample
 
 
 def measure(name: str, model: Any, samples: list[dict[str, Any]]) -> Iterator[str]:
@@ -121,7 +144,7 @@ def _run(quantized: Any, samples: list[dict[str, Any]], wanted: list[Any], passe
 def main() -> None:
     """Prints a table."""
     print("| model | rewrites | places | emulator against floats | estimated |\n|---|---|---|---|---|")
-    for name, model, samples in list_models(sys.argv[1] if len(sys.argv) > 1 else ""):
+    for name, model, samples in list_models(sys.argv[1:]):
         for line in measure(name, model, samples):
             print(line, flush=True)
 

@@ -124,6 +124,16 @@ def folded_rows(*shape):
     return net, [net.add(Reshape(shape=(height, width, 10)), made)]
 
 
+def turned_norm(kind, *shape):
+    """Heads that are normalized and turned by tables that all of them share, as Qwen 3 has it."""
+    net = Chain(*shape)
+    table = (*[1] * (len(shape) - 2), *shape[-2:])
+    net.graph.add_input("table", TensorType(table))
+    net.feed["table"] = net.draw(*table)
+    normal = net.add(kind(axes=(len(shape) - 1,)), "x", np.abs(net.draw(shape[-1])) + 0.5)
+    return net, [net.add(ElementWiseMultiply(), normal, "table")]
+
+
 CASES = {
     "windows": windows,
     "overlapping_windows": overlapping_windows,
@@ -140,6 +150,9 @@ CASES = {
     "pool_of_less_than_its_window": lambda: small_pool(4, 4, 5),
     "layer_norm_of_rows": lambda: norm(LayerNorm, (1,)),
     "layer_norm_of_planes": lambda: norm(LayerNorm, (2, 3)),
+    "turned_layer_norm": lambda: turned_norm(LayerNorm, 1, 4, 8, 16),
+    "turned_rms_norm": lambda: turned_norm(RmsNorm, 1, 4, 8, 16),
+    "turned_rms_norm_of_three_axes": lambda: turned_norm(RmsNorm, 4, 8, 16),
 }
 IN_FLOATS = {
     "swish": lambda: activation(Sigmoid()),

@@ -106,10 +106,11 @@ class Encoding:
         )
         scales = np.asarray(self.scales, np.float64).reshape(slices, -1) * factors
         offsets = np.asarray(self.offsets, np.float64).reshape(slices, -1)
-        return tuple(  # type: ignore[return-value]
-            self._spread(np.broadcast_to(pairs, (slices, count)), len(shape), size)
-            for pairs in (scales, offsets)
-        )
+        spread = self._spread(np.broadcast_to(scales, (slices, count)), len(shape), size)
+        if not offsets.any():
+            # An array of zeros as large as the tensor would be for nothing.
+            return spread, np.zeros([1] * len(shape))
+        return spread, self._spread(np.broadcast_to(offsets, (slices, count)), len(shape), size)
 
     def _spread(self, pairs: Array, rank: int, size: int) -> Array:
         """One number for each slice and element of the block axis, in their places among the axes."""

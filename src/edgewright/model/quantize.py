@@ -38,6 +38,31 @@ def quantize_model(
     preprocessing: Preprocessing | None = None,
 ) -> QuantizedModel:
     """Quantizes a converted model, which is left as it is."""
+    graph, made = _quantize(model, request, data, executor, ignore_encodings, preprocessing)
+    made.report.notes += note_changed_weights(graph, made.fixed_graph())
+    made.moved_weights = tuple(list_moved_weights(graph, made.fixed_graph()))
+    return made
+
+
+def quantize_part(
+    model: Model, request: QuantizationRequest, data: Data | None, executor: Executor
+) -> QuantizedModel:
+    """As quantize_model, but no weights are compared with what they were.
+
+    That takes longer than all else where weights are many and their encodings are known.
+    """
+    return _quantize(model, request, data, executor, False, None)[1]
+
+
+def _quantize(
+    model: Model,
+    request: QuantizationRequest,
+    data: Data | None,
+    executor: Executor,
+    ignore_encodings: bool,
+    preprocessing: Preprocessing | None,
+) -> tuple[Graph, QuantizedModel]:
+    """The float graph that was quantized, and what became of it."""
     _check_float(model.fixed_graph())
     graph, source = take_pairs(model.fixed_graph())
     if data is None and request.overrides is None and request.float_bw == 32 and not source:
@@ -53,7 +78,6 @@ def quantize_model(
     if samples is not None:
         result = fall_to_half(result, graph)
     result.report.notes[:0] = list_data_notes(samples)
-    result.report.notes += note_changed_weights(graph, result.graph)
     if not is_narrow(result.graph):
         option = spell_option("float_bw", "16")
         result.report.notes.append(
@@ -61,13 +85,12 @@ def quantize_model(
         )
     plain = Model.of(result.graph)
     names = {graph.source_names.get(value, value) for value in graph.types}
-    return QuantizedModel(
+    return graph, QuantizedModel(
         *(result.graph, plain.inputs, plain.outputs),
         source_tensors=frozenset(names) | model.source_tensors,
         added_tensors=frozenset(names) - model.source_tensors if model.source_tensors else frozenset(),
         report=result.report,
         states=model.states,
-        moved_weights=tuple(list_moved_weights(graph, result.graph)),
     )
 
 

@@ -14,10 +14,17 @@ import edgewright as ew
 from edgewright.abi.libraries import find_libraries
 from edgewright.core.errors import AccuracyGate, BadInput, UsageError
 from edgewright.llm.calibration import read_calibration_texts
+from edgewright.llm.evaluate_file import TextScore
 from edgewright.llm.forward import iterate_float_logits
 from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.npu import array_store, matrices
-from edgewright.llm.npu.build_model import BuildRequest, build_language_model, choose_recipe
+from edgewright.llm.npu.build_model import (
+    BuildRequest,
+    LanguageModelBuild,
+    build_language_model,
+    check_build,
+    choose_recipe,
+)
 from edgewright.llm.npu.compare_backends import BackendComparison, measure_layers
 from edgewright.llm.npu.feed import TextState
 from edgewright.llm.npu.manifest import FILE, GraphShape
@@ -311,3 +318,107 @@ def test_graphs_that_contradict_their_configuration_are_refused(built, contradic
     contradict(copy)
     with pytest.raises(BadInput):
         NpuDecoder(copy, "cpu").feed(np.arange(9))
+
+
+def edit(file, **changes):
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+SPOILED = {
+    "another vocabulary": (
+        lambda out: edit(out / "config.json", vocab_size=50),
+        "'logits' of the graph is 1 x 1",
+    ),
+    "other heads": (
+        lambda out: edit(out / "config.json", num_key_value_heads=2),
+        "'past_key_0_in' of the graph",
+    ),
+    "a context of a million": (
+        lambda out: edit(out / FILE, context=1 << 20),
+        "'attention_mask' of the graph is",
+    ),
+    "no table": (
+        lambda out: edit(out / FILE, embedding="outside"),
+        "'inputs_embeds' of the graph is not there",
+    ),
+    "the wrong graph": (
+        lambda out: shutil.copy(out / "prefill.dlc", out / "decode.dlc"),
+        "is 1 x 8, expected 1 x 1",
+    ),
+    "no graph": (lambda out: (out / "decode.dlc").unlink(), "decode.dlc' does not exist"),
+    "half a graph": (lambda out: (out / "decode.dlc").write_bytes(b"PK" * 500), "end of the zip is missing"),
+}
+
+
+@pytest.fixture(scope="module")
+def whole(texts, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("whole")
+    source = write_checkpoint(folder / "model", "qwen2", **SMALL)
+    order = {"calibration": texts / "calib.npy", "precision": "w8a16", "is_compiled": False, **SHAPE}
+    return Path(build(source, folder / "out", **order).path)
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_a_folder_whose_files_do_not_fit_is_refused(name, whole, tmp_path):
+    spoil, said = SPOILED[name]
+    out = shutil.copytree(whole, tmp_path / "out")
+    spoil(out)
+    with pytest.raises(BadInput, match=said):
+        NpuDecoder(out, "htp-sim")
+
+
+def test_encodings_of_all_layers_are_written(whole):
+    content = json.loads((whole / "encodings.json").read_text())
+    names = [entry["name"] for key in ("activation_encodings", "param_encodings") for entry in content[key]]
+    assert len(set(names)) == len(names)
+    for layer in range(2):
+        assert f"layer{layer}.down_proj.weight" in names
+        # Biases of Qwen 2, which a rewrite made: those of the last layer alone were kept once.
+        added = [entry["name"] for entry in content["added_encodings"]["param_encodings"]]
+        assert sum(name.startswith(f"layer{layer}.") for name in added) == 3
+
+
+@NEEDS_WHEEL
+def test_heads_that_are_normalized_are_right_on_the_emulator(texts, tmp_path):
+    # The library took the turning of normalized heads for a part of the norm: 2 dB.
+    source = write_checkpoint(tmp_path / "model", "qwen3", **(SMALL | {"head_dim": 16}))
+    order = {"calibration": texts / "calib.npy", "precision": "w8a16", "is_compiled": False, **SHAPE}
+    build(source, tmp_path / "out", **order)
+    tokens = np.random.default_rng(5).integers(0, 96, 9)
+    simulated, native = (feed_all(tmp_path / "out", tokens, name) for name in ("htp-sim", "htp-native"))
+    assert measure_distance(native, simulated) > 40
+
+
+def make_build(windows, native_high, difference, logits):
+    score = TextScore("out", "qnn", 20, 5000, 10.0, 1.0, increase=0.2, increase_low=0.1, increase_high=0.4)
+    native = replace(score, windows=windows, increase=0.3, increase_high=native_high)
+    comparison = BackendComparison(windows, difference, -1.0, 1.0, (80.0, logits), logits)
+    return LanguageModelBuild(
+        path="out",
+        target="SM8650",
+        precision="w8a16",
+        recipe="per-channel",
+        prefill=8,
+        context=48,
+        parts=(2,),
+        embedding="inside",
+        kv_bits=16,
+        parameters=1,
+        file_bytes={},
+        compiler="htp-native",
+        seconds=1.0,
+        score=score,
+        native_score=native,
+        comparison=comparison,
+    )
+
+
+def test_what_the_simulation_says_counts_where_the_emulator_agrees():
+    check_build(make_build(2, np.inf, 0.01, 60.0), 0.5)
+    for difference, logits in ((-14.8, 60.0), (0.2, 60.0), (0.0, 20.0)):
+        with pytest.raises(AccuracyGate, match=r"simulation and emulator differ.* not proven"):
+            check_build(make_build(2, np.inf, difference, logits), 0.5)
+    with pytest.raises(AccuracyGate, match="from layer 1 on"):
+        check_build(make_build(2, np.inf, 0.0, 20.0), 0.5)
+    # It has read enough of the text itself.
+    check_build(make_build(8, 0.45, 0.2, 20.0), 0.5)

@@ -64,6 +64,7 @@ def test_a_text_that_is_longer_than_the_context_is_refused(tmp_path):
         ({"parts": ["2"]}, "parts"),
         ({"embedding": "beside"}, "'embedding' is 'beside', expected inside or outside"),
         ({"kv_bits": 4}, "kv_bits"),
+        ({"kv_bits": 12}, "expected 8 or 16"),
     ],
 )
 def test_a_folder_that_says_nonsense_of_itself_is_refused(change, said, tmp_path):

@@ -1,9 +1,12 @@
 """Large arrays in files, so that memory holds only what is at hand."""
 
 import hashlib
+import json
+import mmap
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,11 +47,27 @@ class ArrayStore:
             graph.constants[name] = self.keep(array)
         return graph
 
+    def keep_record(self, record: dict[str, Any]) -> Path:
+        """A file of what JSON can say."""
+        content = json.dumps(record).encode()
+        file = self._folder / f"{hashlib.blake2b(content, digest_size=20).hexdigest()}.json"
+        file.write_bytes(content)
+        return file
+
     def keep_tensor(self, tensor: Tensor) -> Tensor:
         """Codes or values of a matrix."""
         if not isinstance(tensor, Codes):
             return self.keep(tensor)
         return replace(tensor, codes=self.keep(tensor.codes))
+
+
+def release_pages(array: Array) -> None:
+    """Gives back the memory in which a kept array was read; it is read from its file again where needed."""
+    base: Any = array
+    while isinstance(base, np.ndarray) and base.base is not None:
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 class RowTable:
@@ -69,12 +88,15 @@ class RowTable:
             for piece, start, stop in zip(self._pieces, self._starts, self._starts[1:], strict=False)
             if start < rows.stop and stop > rows.start
         ]
-        return join_pieces(parts)
+        joined = join_pieces(parts)
+        self._release()
+        return joined
 
     def iterate(self) -> Iterator[Array]:
         """The values of all rows, piece by piece."""
         for piece in self._pieces:
             yield decode(piece)
+            self._release()
 
     def pick(self, numbers: Array) -> Array:
         """The values of single rows."""
@@ -85,8 +107,13 @@ class RowTable:
             rows = decode(_take_rows(self._pieces[place], numbers[is_here] - self._starts[place]))
             result = np.empty((len(numbers), rows.shape[1]), np.float32) if result is None else result
             result[is_here] = rows
+        self._release()
         assert result is not None
         return result
+
+    def _release(self) -> None:
+        for piece in self._pieces:
+            release_pages(piece.codes if isinstance(piece, Codes) else piece)
 
 
 def join_pieces(pieces: list[Tensor]) -> Tensor:

@@ -10,9 +10,9 @@ from edgewright.config.backend_config import BackendConfig
 from edgewright.core.errors import AccuracyGate, UsageError, Where
 from edgewright.core.numbers import Array
 from edgewright.llm.calibration import MOST_TOKENS, read_calibration_texts
-from edgewright.llm.evaluate_file import TextScore, evaluate_file
+from edgewright.llm.evaluate_file import FEWEST, TextScore, evaluate_file
 from edgewright.llm.load.checkpoint import EMBEDDING, Checkpoint
-from edgewright.llm.npu.compare_backends import BackendComparison, judge_natively
+from edgewright.llm.npu.compare_backends import LEAST_DISTANCE, BackendComparison, judge_natively
 from edgewright.llm.npu.make_parts import make_model
 from edgewright.llm.npu.manifest import Manifest
 from edgewright.llm.npu.plan_parts import choose_embedding, plan_parts
@@ -177,6 +177,26 @@ def check_build(built: LanguageModelBuild, limit: float) -> None:
             Where(file=built.path),
             do="choose 8 bits, a text that calibrates better, or a higher --max_increase",
         )
+
+    _check_agreement(built, limit)
+
+
+def _check_agreement(built: LanguageModelBuild, limit: float) -> None:
+    """What the simulation says counts where the emulator agrees, or has read enough of the text itself."""
+    score, native, comparison = built.score, built.native_score, built.comparison
+    if score is None or native is None or comparison is None or score.increase_high is None:
+        return
+    is_read = native.windows >= FEWEST and native.increase_high is not None and native.increase_high <= limit
+    is_within = score.increase_high + abs(comparison.difference) <= limit
+    if is_read or (is_within and comparison.logits >= LEAST_DISTANCE):
+        return
+    raise AccuracyGate(
+        f"simulation and emulator differ: logits agree to {comparison.logits:.0f} dB, perplexity by "
+        f"{comparison.difference:+.2f} %; that it rises by {limit:g} % at most on the emulator is not proven"
+        f"{_name_first_layer(comparison)}",
+        Where(file=built.path),
+        do=f"let the emulator read more of the text: --native_windows {FEWEST} or more",
+    )
 
 
 def _name_first_layer(comparison: BackendComparison | None) -> str:

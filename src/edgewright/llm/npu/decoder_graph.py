@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import ModelProto, TensorProto, helper
 
 from edgewright.core.numbers import Array
 from edgewright.llm.load.spec import ModelSpec
@@ -39,14 +39,15 @@ class BlockGraph:
 
     def __init__(self, spec: ModelSpec, shape: GraphShape) -> None:
         self._spec, self._shape = spec, shape
-        self._nodes: list[NodeProto] = []
-        self._initializers: list[TensorProto] = []
-        self._inputs: list[ValueInfoProto] = []
-        self._outputs: list[ValueInfoProto] = []
+        # Weights are put where they stay: helpers that join lists of them copy all.
+        self._model = ModelProto(ir_version=10, opset_import=[helper.make_opsetid("", OPSET)])
+        self._graph = self._model.graph
 
     def look_up_tokens(self, table: Array) -> None:
         """Gives the embedding of each token."""
-        self._inputs.append(helper.make_tensor_value_info(TOKENS, TensorProto.INT32, [1, self._shape.tokens]))
+        self._graph.input.append(
+            helper.make_tensor_value_info(TOKENS, TensorProto.INT32, [1, self._shape.tokens])
+        )
         self._give(EMBEDDINGS, self._rows, "Gather", [self._put("embed_tokens", table), TOKENS])
 
     @property
@@ -101,8 +102,8 @@ class BlockGraph:
 
     def make_model(self, name: str) -> ModelProto:
         """The graph, checked by nothing yet."""
-        graph = helper.make_graph(self._nodes, name, self._inputs, self._outputs, self._initializers)
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
+        self._graph.name = name
+        return self._model
 
     def _attend(self, number: int, weights: Weights, normal: str) -> str:
         spec, tokens, name = self._spec, self._shape.tokens, f"layer{number}"
@@ -194,24 +195,28 @@ class BlockGraph:
     def _cut(self, inputs: str, sizes: list[int], name: str) -> list[str]:
         outputs = [f"{name}.part{number}" for number in range(len(sizes))]
         lengths = self._put(f"{name}.sizes", np.array(sizes, np.int64))
-        self._nodes.append(helper.make_node("Split", [inputs, lengths], outputs, name=f"{name}.cut", axis=-1))
+        self._graph.node.append(
+            helper.make_node("Split", [inputs, lengths], outputs, name=f"{name}.cut", axis=-1)
+        )
         return outputs
 
     def _reshape(self, inputs: str, shape: list[int], name: str) -> str:
         return self._add("Reshape", [inputs, self._put(f"{name}.shape", np.array(shape, np.int64))], name)
 
     def _put(self, name: str, values: Array) -> str:
-        self._initializers.append(numpy_helper.from_array(np.asarray(values), name))
+        array = np.asarray(values)
+        kind = helper.np_dtype_to_tensor_dtype(array.dtype)
+        self._graph.initializer.add(name=name, data_type=kind, dims=array.shape, raw_data=array.tobytes())
         return name
 
     def _take(self, name: str, shape: list[int]) -> str:
-        self._inputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+        self._graph.input.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
         return name
 
     def _give(self, name: str, shape: list[int], op: str, inputs: list[str], **attributes: Any) -> str:
-        self._outputs.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
+        self._graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
         return self._add(op, inputs, name, **attributes)
 
     def _add(self, op: str, inputs: list[str], output: str, **attributes: Any) -> str:
-        self._nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
+        self._graph.node.append(helper.make_node(op, inputs, [output], name=output, **attributes))
         return output

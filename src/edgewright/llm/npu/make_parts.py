@@ -1,5 +1,6 @@
 """From a checkpoint to the graphs of all parts, one layer in memory at a time."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -10,7 +11,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.llm.load.checkpoint import EMBEDDING, FINAL_NORM, Checkpoint
 from edgewright.llm.load.spec import ModelSpec
-from edgewright.llm.npu.array_store import ArrayStore, RowTable, join_pieces
+from edgewright.llm.npu.array_store import ArrayStore, RowTable, join_pieces, release_pages
 from edgewright.llm.npu.calibration_run import CalibrationRun
 from edgewright.llm.npu.decoder_graph import EMBEDDINGS
 from edgewright.llm.npu.join_graphs import join_graphs
@@ -37,14 +38,26 @@ class MadeModel:
     embedding: Entry
     blocks: dict[int, list[QuantizedBlock]] = field(default_factory=dict)
 
-    def list_encodings(self) -> dict[str, Any]:
-        """Of all tensors, as AIMET writes them."""
-        whole: dict[str, Any] = {}
-        for block in (block for number in sorted(self.blocks) for block in self.blocks[number]):
-            for key, value in block.encodings.items():
-                known = whole.get(key)
-                whole[key] = known + value if isinstance(known, list) else value
-        return whole
+    def iterate_encodings(self) -> Iterator[bytes]:
+        """A JSON file of all encodings, as AIMET writes them; one block is in memory at a time."""
+        files = [block.encodings for number in sorted(self.blocks) for block in self.blocks[number]]
+        plain: dict[str, Any] = {}
+        lists: dict[str, None] = {}
+        for record in map(_read_record, files):
+            names = [key for key, value in record.items() if isinstance(value, list)]
+            lists |= dict.fromkeys(names)
+            plain = _merge(plain, {key: value for key, value in record.items() if key not in names})
+        yield json.dumps(plain)[:-1].encode()
+        for key in lists:
+            yield f",\n{json.dumps(key)}: [".encode()
+            known: set[str] = set()
+            for entry in (entry for file in files for entry in _read_record(file).get(key, [])):
+                if entry["name"] not in known:
+                    yield f"{',' if known else ''}\n {json.dumps(entry)}".encode()
+                # What one block gives and the next takes is in both.
+                known.add(entry["name"])
+            yield b"\n]"
+        yield b"}\n"
 
     def join_part(self, part: Part, kind: str) -> Graph:
         """A graph of a part."""
@@ -52,6 +65,27 @@ class MadeModel:
         numbers = [-1, *numbers] if part.is_first else numbers
         graphs = [block.graphs[kind] for number in numbers for block in self.blocks.get(number, [])]
         return join_graphs(part.name(kind), graphs)
+
+    def release_weights(self) -> None:
+        """Gives back the memory in which weights were read."""
+        for block in (block for blocks in self.blocks.values() for block in blocks):
+            for array in (array for graph in block.graphs.values() for array in graph.constants.values()):
+                release_pages(array)
+
+
+def _read_record(file: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(file.read_bytes())
+    return content
+
+
+def _merge(first: Any, second: Any) -> Any:
+    """Documents within documents: lists one after another, of all else the later."""
+    if isinstance(first, list) and isinstance(second, list):
+        return first + second
+    if not isinstance(first, dict) or not isinstance(second, dict):
+        return second
+    shared = {key: _merge(first[key], second[key]) for key in first if key in second}
+    return first | second | shared
 
 
 def make_model(

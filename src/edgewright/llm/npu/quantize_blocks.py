@@ -1,7 +1,9 @@
 """A model in fixed point, block after block: prefill and decode with the same codes and encodings."""
 
+import gc
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +42,7 @@ from edgewright.llm.npu.matrices import (
 from edgewright.llm.rounding.codes import Codes
 from edgewright.model.model import Model
 from edgewright.model.open_model import open_any_model
-from edgewright.model.quantize import QuantizedModel, quantize_model
+from edgewright.model.quantize import QuantizedModel, quantize_part
 from edgewright.quantize.request import QuantizationRequest
 
 ACTIVATION_BITS = 16
@@ -53,7 +55,8 @@ class QuantizedBlock:
     """A block for each kind of run, and the encodings that its tensors have in all of them."""
 
     graphs: dict[str, Graph]
-    encodings: dict[str, Any]
+    # A file: scales of many blocks are large.
+    encodings: Path
 
 
 class BlockQuantizer:
@@ -105,10 +108,10 @@ class BlockQuantizer:
         self, number: int, tensors: Mapping[str, Tensor], texts: CalibrationRun
     ) -> QuantizedBlock:
         """A layer by what the texts show of it; their states are those after it then."""
-        weights = list_layer_weights(self._spec, number, tensors)
 
         def make(block: BlockGraph) -> None:
-            block.add_layer(number, weights)
+            # Each time anew: values take eight times the memory of codes.
+            block.add_layer(number, list_layer_weights(self._spec, number, tensors))
 
         entries = [*describe_layer(self._spec, number, tensors)]
         entries += [self._entries[name] for name in (name_state(number), MASK, COSINES, SINES)]
@@ -148,10 +151,9 @@ class BlockQuantizer:
 
     def quantize_head(self, piece: HeadPiece, rows: Tensor) -> QuantizedBlock:
         """Some words of the head."""
-        values = decode(rows)
 
         def make(block: BlockGraph) -> None:
-            block.add_head(piece, values)
+            block.add_head(piece, decode(rows))
 
         entries = [self._entries[NORMAL], self._entries[piece.logits]]
         codes = [describe_codes(piece.matrix, rows)] if isinstance(rows, Codes) else []
@@ -175,11 +177,14 @@ class BlockQuantizer:
     ) -> QuantizedBlock:
         """Every tensor has the same encoding in graphs of all shapes: states pass as they are."""
         self._entries |= {entry["name"]: entry for entry in entries if entry["name"] in learned}
-        graphs, encodings = {}, {}
+        graphs, encodings = {}, Path()
         for kind, shape in self._shapes.items():
             model = _quantize(self._open(make, shape), entries, None)
-            encodings = model.encodings()
+            encodings = self._store.keep_record(model.encodings())
             graphs[kind] = self._store.keep_constants(model.fixed_graph())
+            del model
+            # What runs and describes models knows itself in rings, which hold weights until they are found.
+            gc.collect()
         return QuantizedBlock(graphs, encodings)
 
     def _open(self, make: Callable[[BlockGraph], None], shape: GraphShape) -> Model:
@@ -203,7 +208,7 @@ def _quantize(model: Model, entries: Iterable[Entry], samples: list[Sample] | No
     request = QuantizationRequest(
         act_bw=ACTIVATION_BITS, act_quantizer="tf", overrides=overrides, uniform=True
     )
-    return quantize_model(model, request, samples, CpuExecutor(0))
+    return quantize_part(model, request, samples, CpuExecutor(0))
 
 
 def describe_range(name: str, low: float, high: float, bits: int = ACTIVATION_BITS) -> Entry:

@@ -44,13 +44,14 @@ def write_model(
                 graphs = [made.join_part(part, kind) for kind in manifest.shapes]
                 tensors |= {graph.name: _describe(graph) for graph in graphs}
                 _write_part(folder, part, graphs, order)
+                del graphs
+                made.release_weights()
                 step()
         if manifest.embedding == OUTSIDE:
             write_whole(folder / TABLE, _iterate_table(made))
         for_genie = {} if order is None else _configure_genie(folder, manifest, made, order)
         files: dict[str, Chunks] = {file.name: _move_file(file) for file in sorted(folder.iterdir())}
-        encodings = json.dumps(made.list_encodings(), indent=1)
-        files["encodings.json"] = [f"{encodings}\n".encode()]
+        files["encodings.json"] = made.iterate_encodings()
         files[FILE] = [manifest.write(tensors)]
         files[PAGE] = [_write_page(tensors)]
         files[CONFIG] = [(checkpoint.folder / CONFIG).read_bytes()]

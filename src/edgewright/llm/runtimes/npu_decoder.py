@@ -11,8 +11,8 @@ from edgewright.core.files import map_file
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.llm.load.config import read_model_spec
+from edgewright.llm.npu.check_graph import check_graph
 from edgewright.llm.npu.decoder_graph import EMBEDDINGS, KINDS, LOGITS, PAST, PRESENT, TOKENS, name_state
-from edgewright.llm.npu.expected_tensors import ExpectedTensors
 from edgewright.llm.npu.feed import TextState
 from edgewright.llm.npu.genie import TABLE
 from edgewright.llm.npu.manifest import DECODE, PREFILL, Part, read_manifest
@@ -59,7 +59,6 @@ class NpuDecoder:
                 Where(file=str(path)),
                 do="build the model again",
             )
-        self._expected = ExpectedTensors(self._spec, self._manifest)
         self._ready: dict[str, _ReadyGraph] = {}
         self._graphs: dict[str, Graph] = {}
         self._limited = self._kept = 0
@@ -182,7 +181,7 @@ class NpuDecoder:
         if name not in self._graphs:
             file = self._folder / f"{name}.dlc"
             graph = load_graph(file)
-            self._expected.check(graph, part, kind, file)
+            check_graph(graph, self._spec, self._manifest, part, kind, str(file))
             self._graphs[name] = graph
         return self._graphs[name]
 

@@ -7,12 +7,13 @@ from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.elementwise import ElementWiseAdd
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.norm import AxesNorm, LayerNorm, RmsNorm
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
 MOST_AXES = 4
+WIDE_BITS = 16
 FLOATS = frozenset({DType.FLOAT_16, DType.FLOAT_32})
 
 
@@ -48,13 +49,15 @@ def _arrange(graph: Graph, node: Node) -> bool:
     if not isinstance(node.op, LayerNorm | RmsNorm):
         return False
     x, result, axes = graph.types[node.inputs[0]], graph.types[node.outputs[0]], node.op.axes
-    is_arranged = axes == (x.rank - 1,) and x.rank <= MOST_AXES
+    is_mixed_up = _is_mixed_up(graph, node, axes)
+    is_arranged = axes == (x.rank - 1,) and x.rank <= MOST_AXES and not is_mixed_up
     if is_arranged or not (x.is_static and _has_constant_weights(graph, node)):
         return False
     order = (*(axis for axis in range(x.rank) if axis not in axes), *axes)
     moved = tuple(x.static_shape()[axis] for axis in order)
     width = prod(moved[-len(axes) :])
-    rows = (prod(moved[: -len(axes)]), width)
+    count = prod(moved[: -len(axes)])
+    rows = (count // moved[-2], 1, moved[-2], width) if is_mixed_up else (count, width)
     graph.remove(node)
     value = _move(graph, node, Transpose(perm=order), node.inputs[0], replace(x, shape=moved))
     value = _move(graph, node, Reshape(shape=rows), value, replace(x, shape=rows))
@@ -64,6 +67,33 @@ def _arrange(graph: Graph, node: Node) -> bool:
     name = graph.fresh_name(f"{node.name}_back")
     graph.add(Node(name, back, [value], node.outputs, node.source), [result])
     return True
+
+
+def _is_mixed_up(graph: Graph, node: Node, axes: tuple[int, ...]) -> bool:
+    """Whether the library (2.51) takes what a product spreads over rows for a part of the norm.
+
+    In 16 bits, a norm of [1, 4, 8, 16] times a value of [1, 1, 8, 16] is right in the first of the four
+    alone; so are pieces of it. A norm of [4, 1, 8, 16] between reshapes is right.
+    """
+    result = graph.types[node.outputs[0]]
+    if result.encoding is None or result.dtype.bits != WIDE_BITS or axes != (result.rank - 1,):
+        return False
+    has_rows = 2 < result.rank <= MOST_AXES and result.shape[-3] != 1
+    return has_rows and _is_spread_over(graph, node.outputs[0])
+
+
+def _is_spread_over(graph: Graph, value: str) -> bool:
+    """Whether the value, moved or in pieces, is multiplied with something smaller."""
+    for reader in graph.consumers(value):
+        if isinstance(reader.op, ElementWiseMultiply):
+            shapes = {tuple(graph.types[name].shape) for name in (*reader.inputs, *reader.outputs)}
+            if len(shapes) > 1:
+                return True
+        elif reader.op.keeps_encoding and any(
+            _is_spread_over(graph, name) for name in reader.outputs if name
+        ):
+            return True
+    return False
 
 
 def _has_constant_weights(graph: Graph, node: Node) -> bool:
@@ -80,7 +110,7 @@ def _move(graph: Graph, node: Node, op: Op, value: str, kind: TensorType) -> str
 def _normalize(graph: Graph, node: Node, op: AxesNorm, value: str, kind: TensorType) -> str:
     weights = [name and _flatten(graph, name) for name in node.inputs[1:]]
     normal = graph.fresh_name(node.outputs[0])
-    rowwise = replace(op, axes=(1,))
+    rowwise = replace(op, axes=(kind.rank - 1,))
     graph.add(Node(node.name, rowwise, [value, *weights], [normal], node.source, (), node.notes), [kind])
     return normal
 

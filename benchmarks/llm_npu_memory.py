@@ -1,0 +1,86 @@
+"""Peak memory, time and files of `edgewright llm build` on a generated checkpoint of Phi-4-mini's shapes.
+
+python -m benchmarks.llm_npu_memory FOLDER [--layers 32] [--precision w4a16] [--compile]: writes the
+checkpoint (bf16, in shards) into FOLDER where it is not there yet, and builds it in a process of its own.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.llm_memory import write_checkpoint
+
+CONFIG: dict[str, Any] = {
+    "model_type": "phi3",
+    "architectures": ["Phi3ForCausalLM"],
+    "torch_dtype": "bfloat16",
+    "hidden_size": 3072,
+    "intermediate_size": 8192,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 24,
+    "num_key_value_heads": 8,
+    "vocab_size": 200_064,
+    "tie_word_embeddings": True,
+    "partial_rotary_factor": 0.75,
+    "max_position_embeddings": 131_072,
+    "original_max_position_embeddings": 4096,
+    "rope_scaling": {"type": "longrope", "short_factor": [1.0] * 48, "long_factor": [4.0] * 48},
+    "rms_norm_eps": 1e-5,
+    "bos_token_id": 199_999,
+    "eos_token_id": 199_999,
+}
+CHILD = """
+import json, resource, sys
+from edgewright.llm.npu.build_model import BuildRequest, build_language_model
+built = build_language_model(BuildRequest(**json.loads(sys.argv[1])))
+usage = resource.getrusage(resource.RUSAGE_SELF)
+record = {"peak_mb": usage.ru_maxrss // 1024, "processor_s": round(usage.ru_utime + usage.ru_stime)}
+record |= {"seconds": round(built.seconds), "parts": built.parts, "weights": built.parameters}
+print(json.dumps(record | {"file_mb": {name: size // 10**6 for name, size in built.file_bytes.items()}}))
+"""
+
+
+def build(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
+    """What the process that builds says of itself."""
+    tokens = np.random.default_rng(0).integers(0, CONFIG["vocab_size"], options.tokens)
+    np.save(folder / "calib.npy", tokens)
+    request = {
+        "checkpoint": str(folder / "model"),
+        "output": str(folder / "out"),
+        "target": "SM8650",
+        "calibration": str(folder / "calib.npy"),
+        "precision": options.precision,
+        "effort": options.effort,
+        "prefill": 128,
+        "context": 4096,
+        "is_compiled": options.compile,
+        "share_weights": options.share_weights,
+    }
+    command = [sys.executable, "-c", CHILD, json.dumps(request)]
+    answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    record: dict[str, Any] = json.loads(answer.splitlines()[-1])
+    return record
+
+
+def main() -> None:
+    """Writes the checkpoint, builds it and prints what that took."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--layers", type=int, default=CONFIG["num_hidden_layers"])
+    parser.add_argument("--precision", default="w4a16")
+    parser.add_argument("--effort", default="fast")
+    parser.add_argument("--tokens", type=int, default=512)
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--share_weights", action="store_true")
+    options = parser.parse_args()
+    write_checkpoint(options.folder / "model", options.layers, CONFIG)
+    print(json.dumps(build(options.folder, options), indent=1))
+
+
+if __name__ == "__main__":
+    main()
