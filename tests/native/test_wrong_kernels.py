@@ -1,4 +1,4 @@
-"""Ops whose kernels in HTP's library give something else are written in another way, with the same meaning."""
+"""Ops whose kernels in HTP's library give something else are written in another way: same meaning."""
 
 import numpy as np
 import pytest
