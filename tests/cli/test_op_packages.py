@@ -201,7 +201,7 @@ def test_a_package_for_cpu_and_htp_has_a_folder_for_each(call, built, tmp_path):
     (tmp_path / "both.xml").write_text(both)
     assert call(generate, "-p", tmp_path / "both.xml", "-o", tmp_path).code == 0
     htp = (tmp_path / "StrangeHtp/src/ops/Wobble.cpp").read_text()
-    assert "GraphStatus wobbleImpl(TensorType& out, const TensorType& in, const Tensor& factor" in htp
+    assert "GraphStatus wobbleImpl(TensorType& out, const TensorType& in_0, const Tensor& factor" in htp
     assert 'DEF_PACKAGE_PARAM_ORDER("Wobble",' in htp
     assert (tmp_path / "StrangeCpu/Makefile").exists()
 

@@ -1,4 +1,4 @@
-"""Ops that the library computes in its own way: the simulation does the same, and says something else without."""
+"""Ops that the library computes in its own way: the simulation does the same."""
 
 import numpy as np
 import pytest
