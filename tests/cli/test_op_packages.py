@@ -308,3 +308,9 @@ def test_a_described_op_that_the_model_lacks_is_warned_of(call, built, tmp_path)
     assert answer.code == 0
     assert "op 'Wobble' of package 'Strange' was not found in the model" in answer.err
     assert "was not found" not in call(convert, *words[:4]).err
+
+
+def test_a_package_for_htp_that_is_not_there_is_an_error(call, built, tmp_path):
+    model = converted(call, built, tmp_path)
+    answer = run(call, built, tmp_path, model, "--op_packages", "nope.so:X:HTP")
+    assert (answer.code, "file 'nope.so' does not exist" in answer.err) == (3, True)
