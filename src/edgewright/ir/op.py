@@ -161,7 +161,7 @@ class Op:
         del inputs
         return False
 
-    def htp_encoding(self, result: TensorType) -> Encoding | None:
+    def find_htp_encoding(self, result: TensorType) -> Encoding | None:
         """Which encoding HTP's library wants for a result instead of its own; None where it takes that."""
         del result
         return None

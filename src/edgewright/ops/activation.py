@@ -194,7 +194,7 @@ class Tanh(Unary):
     encoding_rule = EncodingRule.FIXED
     meaning = np.tanh
 
-    def htp_encoding(self, result: TensorType) -> Encoding | None:
+    def find_htp_encoding(self, result: TensorType) -> Encoding | None:
         """With 16 bits zero is in the middle."""
         middle = (-(1 << 15),)
         is_wide = result.dtype == DType.UFIXED_POINT_16 and result.encoding is not None

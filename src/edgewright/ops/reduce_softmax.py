@@ -43,7 +43,7 @@ class Softmax(Op):
     axis: int | None = scalar(DType.UINT_32, None)
     beta: float = scalar(DType.FLOAT_32, 1.0)
 
-    def htp_encoding(self, result: TensorType) -> Encoding | None:
+    def find_htp_encoding(self, result: TensorType) -> Encoding | None:
         """With 8 bits the lowest integer stands for 0."""
         offset = ZERO_OFFSETS.get(result.dtype)
         is_taken = offset is None or result.encoding is None or result.encoding.offsets == (offset,)
@@ -89,7 +89,7 @@ class LogSoftmax(Softmax):
 
     axis: int = scalar(DType.UINT_32)
 
-    def htp_encoding(self, result: TensorType) -> Encoding | None:
+    def find_htp_encoding(self, result: TensorType) -> Encoding | None:
         """Any."""
         del result
 

@@ -74,7 +74,7 @@ def _add_conversion(
     graph.add(Node(graph.fresh_name(name), op, [value], [made]), [kind])
 
 
-def _takes_as_stored(op: Op, result: TensorType) -> bool:
+def _has_stored_inputs(op: Op, result: TensorType) -> bool:
     """Whether inputs must have the encoding of the result."""
     if isinstance(op, ScatterElements | ScatterNd):
         return op.reduction in PUT_TOGETHER
@@ -84,7 +84,7 @@ def _takes_as_stored(op: Op, result: TensorType) -> bool:
 def _convert_before(graph: Graph, node: Node) -> bool:
     """Ops that put elements into others take all of them as they are stored."""
     result = graph.types[node.outputs[0]] if len(node.outputs) == 1 else None
-    if result is None or result.encoding is None or not _takes_as_stored(node.op, result):
+    if result is None or result.encoding is None or not _has_stored_inputs(node.op, result):
         return False
     changed = False
     for index, value in enumerate(node.inputs):

@@ -15,15 +15,15 @@ def give_wanted_encodings(graph: Graph) -> int:
 
 def _give(graph: Graph, node: Node) -> bool:
     result = graph.types[node.outputs[0]] if len(node.outputs) == 1 else None
-    wanted = node.op.specific().htp_encoding(result) if result is not None else None
-    if result is None or wanted is None:
+    encoding = node.op.specific().find_htp_encoding(result) if result is not None else None
+    if result is None or encoding is None:
         return False
     name, made = node.outputs[0], graph.fresh_name(node.outputs[0])
     graph.remove(node)
     graph.add(
         Node(node.name, node.op, node.inputs, [made], node.source, node.subgraphs, node.notes),
-        [replace(result, encoding=wanted)],
+        [replace(result, encoding=encoding)],
     )
-    op = Convert(dtype=result.dtype, encoding=result.encoding, source=wanted)
+    op = Convert(dtype=result.dtype, encoding=result.encoding, source=encoding)
     graph.add(Node(graph.fresh_name(f"{node.name}_convert"), op, [made], [name]), [result])
     return True
