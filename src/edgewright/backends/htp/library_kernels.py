@@ -44,8 +44,8 @@ def with_library_kernels(graph: Graph, model: Graph) -> Graph:
     }
     if not chosen:
         return graph
-    found = graph.copy()
-    for node in found.nodes:
+    simulated = graph.copy()
+    for node in simulated.nodes:
         if node.name in chosen:
             before = own[node.name]
             node.op = LibraryOp(
@@ -53,9 +53,9 @@ def with_library_kernels(graph: Graph, model: Graph) -> Graph:
                 kernel=chosen[node.name],
                 given=tuple(model.types[value] for value in before.inputs),
                 made=tuple(model.output_types(before)),
-                results=tuple(found.output_types(node)),
+                results=tuple(simulated.output_types(node)),
             )
-    return found
+    return simulated
 
 
 def _choose_kernel(model: Graph, before: Node, node: Node) -> Kernel | None:
@@ -129,8 +129,8 @@ def _negate(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
 
 def _show_bytes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     """Stored bytes are the picture, whatever their encodings say."""
-    (found,) = op.op.compute(arrays[0].astype(np.float32))
-    return [np.clip(np.rint(found), 0, BYTE)]
+    (picture,) = op.op.compute(arrays[0].astype(np.float32))
+    return [np.clip(np.rint(picture), 0, BYTE)]
 
 
 def _copy_stored(op: LibraryOp, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -155,7 +155,7 @@ def _keep_boxes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     return results
 
 
-def _always(given: Types, made: Types) -> bool:
+def _is_any(given: Types, made: Types) -> bool:
     del given, made
     return True
 
@@ -173,7 +173,7 @@ def _has_32_bits(given: Types, made: Types) -> bool:
     return _is_fixed(given, made) and given[0].dtype.bits == DType.INT_32.bits
 
 
-def _lists_boxes(given: Types, made: Types) -> bool:
+def _is_listing_boxes(given: Types, made: Types) -> bool:
     """No features, and boxes that are real numbers."""
     return len(given) == 2 and given[1].encoding is not None and made[0].dtype == DType.FLOAT_32
 
@@ -183,9 +183,9 @@ KERNELS: dict[type[Op], tuple[Applies, Kernel]] = {
     Cast: (_is_own_cast, _cast),
     ElementWiseNot: (_is_fixed, _negate),
     ExtractGlimpse: (_is_fixed, _copy_stored),
-    MultiClassNms: (_lists_boxes, _keep_boxes),
+    MultiClassNms: (_is_listing_boxes, _keep_boxes),
     Nv12ToRgb: (_is_fixed, _show_bytes),
     OneHot: (_has_index, _mark_classes),
     Split: (_has_32_bits, _copy_stored),
-    TopK: (_always, _take_last_first),
+    TopK: (_is_any, _take_last_first),
 }

@@ -43,8 +43,8 @@ class LibraryOp(Op):
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """By the kernel."""
         own = [_read_own(array, kind) for array, kind in zip(inputs, self.given, strict=True)]
-        found = self.kernel(self, own)
-        return tuple(map(_hold, found, self.made, self.results))
+        results = self.kernel(self, own)
+        return tuple(map(_hold, results, self.made, self.results))
 
 
 def _read_own(array: Array, kind: TensorType) -> Array:
