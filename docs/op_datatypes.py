@@ -18,11 +18,12 @@ are shown by the datatype of the first input, with their number where there are 
 - **equal**: it computes. On the CPU backend the result is that of a definition written apart from the
   implementation: ONNX Runtime's kernels against numpy where the engine has the op, else
   `tests/unit/ops/definitions.py` (column *held against*). On the simulation it is the op's meaning; on the
-  emulator it is the simulation's result, or the op's meaning where the simulation refuses. On the CPU backend
-  fixed point may be one step apart, whole numbers must be the same, and real numbers may differ by 0.001 % of
-  the largest one (0.2 % in half precision). On HTP integers of 8 bits may be one step apart, everything else
-  0.8 % of the largest number. Where a set names a bias, the sample has one. `tests/backend/test_op_cells.py`
-  holds every set of 27 ops against definitions in plain Python once more.
+  emulator it is the simulation's result, or the op's meaning where the simulation refuses: what is equal on
+  both has the op's meaning on both, and where only the simulation differs, both do what the library does. On
+  the CPU backend fixed point may be one step apart, whole numbers must be the same, and real numbers may
+  differ by 0.001 % of the largest one (0.2 % in half precision). On HTP integers of 8 bits may be one step
+  apart, everything else 0.8 % of the largest number. Where a set names a bias, the sample has one.
+  `tests/backend/test_op_cells.py` holds every set of 27 ops against definitions in plain Python once more.
 - **differs**: it computes something else; the note says by how much, and a list below the notes why.
 - **refused**: the note says why.
 

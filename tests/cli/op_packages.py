@@ -11,7 +11,7 @@ XML = """<?xml version="1.0" encoding="UTF-8"?>
     <OpDef>
       <Name>Wobble</Name>
       <Description><Content>Waves */ #error "gotcha</Content></Description>
-      <Input><Name>in</Name><Mandatory>true</Mandatory><Datatype>QNN_DATATYPE_FLOAT_32</Datatype>
+      <Input><Name>in[0]</Name><Mandatory>true</Mandatory><Datatype>QNN_DATATYPE_FLOAT_32</Datatype>
         <Shape><Rank>ND</Rank></Shape></Input>
       <Output><Name>out</Name><Mandatory>true</Mandatory><Datatype>QNN_DATATYPE_FLOAT_32</Datatype>
         <Shape><Rank>ND</Rank></Shape></Output>

@@ -105,3 +105,16 @@ def test_dsp_is_the_htp_of_later_chips(call, config, tmp_path, version, code):
     assert answer.code == code, answer.err
     assert ("the Hexagon DSP (v65, v66) needs a quantized one" in answer.err) == (code == 4)
     assert ("DSP with --dsp_type v73 is the HTP" in answer.out) == (code == 0)
+
+
+def test_keys_of_the_sister_tool_are_taken_and_said_to_do_nothing(call, config, tmp_path):
+    answer = measure(call, tmp_path, {**config, "CpuFallback": True, "BufferTypes": ["float"]}, "-n", "1")
+    assert answer.code == 0
+    assert "'CpuFallback' has no effect" in answer.out
+    assert "'BufferTypes' has no effect" in answer.out
+
+
+def test_a_name_is_no_path(call, config, tmp_path):
+    plain = {key: value for key, value in config.items() if not key.startswith("Host")}
+    assert measure(call, tmp_path, {**plain, "Name": "a/../../b"}, "-n", "1").code == 0
+    assert (tmp_path / "a_b/results").is_dir()

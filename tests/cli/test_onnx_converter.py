@@ -332,6 +332,7 @@ def test_reports_come_as_json_too(call, image, tmp_path):
         ("cpu", "--target_device cpu: every op is one that QNN lists for its CPU backend"),
         ("gpu", "--target_device gpu: every op is one that QNN lists for its GPU backend"),
         ("dsp", "--target_device dsp: every op is one that QNN lists for its DSP backend"),
+        ("dsp", "--target_device dsp takes quantized models only, this one is float"),
     ],
 )
 def test_a_device_that_has_every_op_is_said(call, image, tmp_path, device, said):

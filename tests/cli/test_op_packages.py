@@ -201,7 +201,7 @@ def test_a_package_for_cpu_and_htp_has_a_folder_for_each(call, built, tmp_path):
     (tmp_path / "both.xml").write_text(both)
     assert call(generate, "-p", tmp_path / "both.xml", "-o", tmp_path).code == 0
     htp = (tmp_path / "StrangeHtp/src/ops/Wobble.cpp").read_text()
-    assert "GraphStatus wobbleImpl(TensorType& out, const TensorType& in, const Tensor& factor" in htp
+    assert "GraphStatus wobbleImpl(TensorType& out, const TensorType& in_0, const Tensor& factor" in htp
     assert 'DEF_PACKAGE_PARAM_ORDER("Wobble",' in htp
     assert (tmp_path / "StrangeCpu/Makefile").exists()
 
@@ -308,3 +308,9 @@ def test_a_described_op_that_the_model_lacks_is_warned_of(call, built, tmp_path)
     assert answer.code == 0
     assert "op 'Wobble' of package 'Strange' was not found in the model" in answer.err
     assert "was not found" not in call(convert, *words[:4]).err
+
+
+def test_a_package_for_htp_that_is_not_there_is_an_error(call, built, tmp_path):
+    model = converted(call, built, tmp_path)
+    answer = run(call, built, tmp_path, model, "--op_packages", "nope.so:X:HTP")
+    assert (answer.code, "file 'nope.so' does not exist" in answer.err) == (3, True)

@@ -116,6 +116,12 @@ def test_the_check_for_linux_only_looks_where_it_is_asked_to(root, tmp_path):
 
 
 @linux_only
+def test_the_check_for_linux_does_nothing_for_words_that_it_does_not_know(root, tmp_path):
+    done = shell(f'sh "{root}/bin/check-linux-dependency.sh" --chek', tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@linux_only
 def test_the_check_for_linux_asks_before_it_installs(root, tmp_path):
     (tmp_path / "bin").mkdir()
     for name in ("sh", "cat"):

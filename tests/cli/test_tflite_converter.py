@@ -10,6 +10,7 @@ import pytest
 import edgewright as ew
 from edgewright.tools.qairt_converter import main as qairt_converter
 from edgewright.tools.qnn_net_run import main as net_run
+from edgewright.tools.qnn_onnx_converter import main as convert_onnx
 from edgewright.tools.qnn_tflite_converter import main
 from edgewright.tools.umbrella import main as umbrella
 from tests.unit.frontends.tflite.cases import single, x
@@ -36,6 +37,12 @@ def test_a_model_is_written_in_its_three_files(call, network, tmp_path):
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["m.bin", "m.cpp", "m_net.json"]
     tensors = json.loads((tmp_path / "out" / "m_net.json").read_text())["graph"]["tensors"]
     assert tensors["x"]["dims"] == [1, 4, 4, 2]
+
+
+def test_the_converter_of_another_framework_says_whose_model_it_is(call, network, tmp_path):
+    answer = call(convert_onnx, "-i", network, "-o", tmp_path / "m.cpp")
+    assert (answer.code, "is a model of TFLite, which has qnn-tflite-converter" in answer.err) == (0, True)
+    assert "which has" not in call(main, "-i", network, "-o", tmp_path / "m.cpp").err
 
 
 def test_the_architecture_is_checked_where_that_is_asked_for(call, network, tmp_path):

@@ -14,6 +14,7 @@ from edgewright.backends.base import RunOptions
 from edgewright.backends.registry import find_backend
 from edgewright.backends.saver import SaverBackend
 from edgewright.backends.saver.replay import replay
+from edgewright.sdk.backend_library import compile_library
 from tests.cli.models import DIGITS_MODEL
 from tests.native.nets import conv_net, values
 from tests.native.saver_nets import KINDS
@@ -22,13 +23,13 @@ HEADERS = Path(edgewright.abi.__file__).parent / "csrc"
 pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 
 
-def run_program(folder, outputs):
+def run_program(folder, outputs, library=None):
     """Compiles and runs what was recorded; the outputs of each execution by name."""
     flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", f"-I{HEADERS}"]
     program = folder / "program"
     compile_it = ["gcc", *flags, str(folder / "saver_output.c"), "-ldl", "-lm", "-o", str(program)]
     subprocess.run(compile_it, check=True, capture_output=True, text=True)
-    library = find_libraries().folder / "libQnnHtp.so"
+    library = library or find_libraries().folder / "libQnnHtp.so"
     words = [str(program), str(library), str(folder / "params.bin"), str(folder / "out")]
     done = subprocess.run(words, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -90,3 +91,31 @@ def test_a_quantized_network_with_weights_and_tensor_parameters_runs(tmp_path):
     images = np.random.default_rng(1).random((3, 1, 1, 28, 28), np.float32) * 255
     feeds = [{"Input3": image} for image in images]
     check_program(tmp_path, ew.quantize(DIGITS_MODEL, feeds).fixed_graph(), feeds)
+
+
+@pytest.mark.parametrize("kind", ["cpu", "htp-sim"])
+def test_the_program_runs_on_our_own_library_as_our_backend_does(tmp_path, kind):
+    compile_library(kind, tmp_path / "library.so")
+    graph = conv_net()
+    session = SaverBackend(tmp_path / "recorded").prepare(graph, RunOptions())
+    feeds = [{"x": values(seed=seed)} for seed in range(2)]
+    for feed in feeds:
+        session.run(feed)
+    found = run_program(tmp_path / "recorded", {"y": np.uint8}, tmp_path / "library.so")
+    backend = find_backend(kind).prepare(graph, RunOptions())
+    for feed, outputs in zip(feeds, found, strict=True):
+        np.testing.assert_array_equal(outputs["y"], backend.run(feed)["y"].ravel())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_networks_of_each_kind_run_on_our_own_library(tmp_path, kind):
+    feeds = KINDS[kind](tmp_path / "m.onnx")
+    graph = ew.quantize(tmp_path / "m.onnx", feeds).fixed_graph()
+    session, stored = SaverBackend(tmp_path / "recorded").prepare(graph, RunOptions()), store(graph, feeds[0])
+    session.run(stored)
+    compile_library("cpu", tmp_path / "library.so")
+    types = {name: graph.types[name].dtype.numpy for name in graph.outputs}
+    (found,) = run_program(tmp_path / "recorded", types, tmp_path / "library.so")
+    for name, expected in replay(tmp_path / "recorded", "cpu")[0].items():
+        np.testing.assert_array_equal(found[name], expected.ravel())

@@ -1,5 +1,6 @@
 """The options of qnn_bench.py, and its configuration file."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,9 +96,12 @@ BENCH: tuple[type[OptionGroup], ...] = (BenchFiles, BenchRuns, BenchDevice)
 KEYS = (
     *("Name", "HostRootPath", "HostResultsDir", "DevicePath", "Devices", "HostName", "Runs", "Model"),
     *("Backends", "Runtimes", "Measurements", "ProfilingLevel", "PerfProfile", "BackendConfig"),
+    *("CpuFallback", "BufferTypes"),
 )
 MODEL_KEYS = ("Name", "qnn_model", "Dlc", "InputList", "Data")
 MEASUREMENTS = ("timing",)
+# Of snpe_bench.py: where a backend lacks an op, and how data reaches it.
+_SNPE_KEYS = ("CpuFallback", "BufferTypes")
 _DEVICE_KEYS = ("Devices", "DevicePath", "HostName")
 # What DSP is called on chips that have an HTP.
 _HTP_OF_DSP = "libQnnHtp.so"
@@ -156,7 +160,8 @@ def parse_bench_case(
         errors: list[EdgewrightError] = [BadInput(what, Where(file=file), do=do) for what, do in problems]
         raise errors[0] if len(errors) == 1 else Problems(errors)
     folder = Path(file).parent
-    root = entry.get("HostRootPath") or entry["Name"]
+    # A name is a text, not a path.
+    root = entry.get("HostRootPath") or re.sub(r"[^\w-]+", "_", entry["Name"])
     results = files.output_base_dir_override or entry.get("HostResultsDir") or f"{root}/results"
     libraries = _find_libraries(backends, dsp_type)
     return BenchCase(
@@ -172,6 +177,7 @@ def parse_bench_case(
         backend_config=runs.backend_config or entry.get("BackendConfig"),
         notes=(
             *_note_devices(entry, model),
+            *(f"'{key}' has no effect: QNN has no such setting" for key in _SNPE_KEYS if key in entry),
             *(f"{name} with --dsp_type {dsp_type} is the HTP" for name in libraries),
         ),
         libraries=libraries,

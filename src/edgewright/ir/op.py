@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar
 from edgewright.core.errors import BadInput, LimitExceeded, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.core.registry import Registry
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, HtpWork, Range, Roles
 from edgewright.ir.types import TensorType
 
@@ -154,6 +155,16 @@ class Op:
         """The range of inputs that matter: beyond it the output is flat within the tolerance."""
         del tolerance
         return EVERYTHING
+
+    def is_wrong_on_htp(self, inputs: Sequence[TensorType | None]) -> bool:
+        """Whether HTP's library computes something else in these fixed-point types, and not in floats."""
+        del inputs
+        return False
+
+    def find_htp_encoding(self, result: TensorType) -> Encoding | None:
+        """Which encoding HTP's library wants for a result instead of its own; None where it takes that."""
+        del result
+        return None
 
     def weight_roles(self, inputs: Sequence[TensorType | None]) -> Roles:
         """Which inputs are weights and biases, where they are constants."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.op import Sample, part_of_another, register, scalar
 from edgewright.ir.traits import EVERYTHING, EncodingRule, HtpPrecision, HtpWork, Range
 from edgewright.ir.types import TensorType
@@ -192,6 +193,13 @@ class Tanh(Unary):
     limits = (-1.0, 1.0)
     encoding_rule = EncodingRule.FIXED
     meaning = np.tanh
+
+    def find_htp_encoding(self, result: TensorType) -> Encoding | None:
+        """With 16 bits zero is in the middle."""
+        middle = (-(1 << 15),)
+        is_wide = result.dtype == DType.UFIXED_POINT_16 and result.encoding is not None
+        is_taken = not is_wide or result.encoding.offsets == middle  # type: ignore[union-attr]
+        return None if is_taken else Encoding((2.0**-15,), middle, bitwidth=16)
 
     def active_range(self, tolerance: float) -> Range:
         """Until it is as near as that to -1 and 1."""

@@ -1,6 +1,6 @@
 """Elementwise ops of two and more operands, and the bases of all elementwise ops."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -22,6 +22,7 @@ from edgewright.ops.elementwise_dims import (
 # Bool, integers and objects, which numpy computes as they are.
 PLAIN_KINDS = "biuO"
 BOOLS = frozenset({DType.BOOL_8})
+WIDE_BITS = 16
 # What is true or false: of fixed-point numbers everything but zero is true.
 TRUTHS = BOOLS | FIXED_POINTS
 CONDITIONS = TRUTHS | {DType.INT_32}
@@ -146,6 +147,11 @@ def check_dtypes(op: Op, *operands: TensorType) -> None:
             )
 
 
+def has_wide_numbers(types: Sequence[TensorType | None]) -> bool:
+    """Whether the first operand is in fixed point of 16 bits."""
+    return types[0] is not None and types[0].dtype.is_fixed_point and types[0].dtype.bits == WIDE_BITS
+
+
 def same_dtype(*operands: TensorType) -> None:
     """Refuses operands of different datatypes; fixed-point ones may differ, their encodings say how."""
     found = {operand.dtype for operand in operands}
@@ -229,6 +235,10 @@ class ElementWiseFloorDiv(Binary):
     """Quotient of two tensors, rounded down."""
 
     may_make_nan = True
+
+    def is_wrong_on_htp(self, inputs: Sequence[TensorType | None]) -> bool:
+        """With 16 bits some quotients are not rounded, others towards zero."""
+        return has_wide_numbers(inputs)
 
     @staticmethod
     def meaning(a: Array, b: Array) -> Array:

@@ -16,6 +16,7 @@ from edgewright.ops.axes import moved_axis
 from edgewright.ops.elementwise import in_dtype, widened
 from edgewright.ops.reduce import reduced_shape
 
+BYTE_BITS = 8
 INDEX = frozenset({DType.INT_32, DType.UINT_32})
 
 
@@ -139,6 +140,11 @@ class CumulativeSum(Op):
     axis: int = scalar(DType.UINT_32)
     exclusive: bool = scalar(DType.BOOL_8, False)
     reverse: bool = scalar(DType.BOOL_8, False)
+
+    def is_wrong_on_htp(self, inputs: Sequence[TensorType | None]) -> bool:
+        """With 8 bits the zero points of two elements are taken off every sum, however many it has."""
+        encoding = inputs[0].encoding if inputs[0] is not None else None
+        return encoding is not None and encoding.bitwidth == BYTE_BITS and any(encoding.offsets)
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The type of the input."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgewright.core.errors import ShapeMismatch, UnsupportedFeature
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.op import Op, Port, Sample, register, scalar
 from edgewright.ir.traits import EncodingRule, HtpPrecision, HtpWork
 from edgewright.ir.types import TensorType
@@ -17,6 +18,9 @@ from edgewright.ops.axes import moved_axis
 from edgewright.ops.broadcast import broadcast_shapes
 from edgewright.ops.elementwise import in_dtype, widened
 from edgewright.ops.reduce import reduced_shape
+
+# Of the encodings whose lowest integer is 0.
+ZERO_OFFSETS = {DType.UFIXED_POINT_8: 0, DType.SFIXED_POINT_8: 128}
 
 
 def log_shares(x: Array, axis: int) -> Array:
@@ -38,6 +42,12 @@ class Softmax(Op):
 
     axis: int | None = scalar(DType.UINT_32, None)
     beta: float = scalar(DType.FLOAT_32, 1.0)
+
+    def find_htp_encoding(self, result: TensorType) -> Encoding | None:
+        """With 8 bits the lowest integer stands for 0."""
+        offset = ZERO_OFFSETS.get(result.dtype)
+        is_taken = offset is None or result.encoding is None or result.encoding.offsets == (offset,)
+        return None if is_taken or offset is None else Encoding((1 / 256,), (offset,))
 
     def infer(self, *inputs: TensorType) -> tuple[TensorType, ...]:
         """The type of the input."""
@@ -78,6 +88,11 @@ class LogSoftmax(Softmax):
     encoding_rule = EncodingRule.FREE
 
     axis: int = scalar(DType.UINT_32)
+
+    def find_htp_encoding(self, result: TensorType) -> Encoding | None:
+        """Any."""
+        del result
+        return None
 
     def compute(self, *inputs: Array) -> tuple[Array, ...]:
         """Without taking the logarithm of a small number."""

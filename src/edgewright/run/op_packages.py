@@ -99,6 +99,7 @@ def _load(text: str) -> list[str]:
             f"op package target is '{shown(target)}', expected CPU or HTP", do="name one of them"
         )
     if target == "HTP":
+        measure_file(path)
         return [f"op package {shown(path.name)} is for HTP devices: here its CPU library or a function runs"]
     check_library(path)
     _say(path)

@@ -18,13 +18,25 @@ def describe_device_gaps(graph: Graph, device: str | None) -> tuple[str, ...]:
     """What the device lacks, in a note; the files themselves are the same for every device."""
     if device is None:
         return ()
+    return (_describe_ops(graph, device), *_describe_types(graph, device))
+
+
+def _describe_types(graph: Graph, device: str) -> tuple[str, ...]:
+    """The DSP of older chips takes fixed point alone."""
+    is_float = any(kind.dtype.is_float for kind in graph.types.values())
+    if device != "dsp" or not is_float or any(kind.dtype.is_fixed_point for kind in graph.types.values()):
+        return ()
+    return ("--target_device dsp takes quantized models only, this one is float: quantize it (--input_list)",)
+
+
+def _describe_ops(graph: Graph, device: str) -> str:
     lacking = _find_gaps(graph, device)
     if not lacking:
         source = "the HTP has" if device not in LISTS else f"QNN lists for its {device.upper()} backend"
-        return (f"--target_device {device}: every op is one that {source}",)
+        return f"--target_device {device}: every op is one that {source}"
     named = [f"{op} ({count})" for op, count in lacking.most_common(MOST_NAMED)]
     more = f" and {len(lacking) - len(named)} more" if len(lacking) > len(named) else ""
-    return (f"--target_device {device} lacks {', '.join(named)}{more}: run those nodes elsewhere",)
+    return f"--target_device {device} lacks {', '.join(named)}{more}: run those nodes elsewhere"
 
 
 def _find_gaps(graph: Graph, device: str) -> Counter[str]:

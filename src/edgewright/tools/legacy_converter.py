@@ -1,14 +1,16 @@
 """What the legacy converters do with their options: convert, or only inspect with --dry_run."""
 
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from edgewright.config.converter import DryRun
 from edgewright.config.group import OptionGroup, collect_groups
 from edgewright.config.umbrella import Report
-from edgewright.core.errors import UnsupportedOp
+from edgewright.core.errors import UnsupportedOp, shown
 from edgewright.tools.answer import tell
 
+log = logging.getLogger(__name__)
 # What may stand behind the name of a quantizer, and the option that is for it.
 TENSOR_KINDS = {"weights": "--param_quantizer", "activations": "--act_quantizer"}
 
@@ -29,6 +31,7 @@ def run_converter(name: str, *groups: OptionGroup) -> int:
     from edgewright.sdk.converter import write_custom_io_template as write_template
 
     options = collect_groups(ConverterOptions, groups)
+    _say_other_framework(name, options.source.input_network)
     load_op_libraries(options.pytorch)
     if look.dry_run is not None:
         return report_dry_run(options.source.input_network, make_input_spec(options), look.dry_run, report)
@@ -38,6 +41,15 @@ def run_converter(name: str, *groups: OptionGroup) -> int:
     conversion = convert_files(options, spell_command(name, chosen.values()))
     tell(report, conversion, make_page)
     return 0
+
+
+def _say_other_framework(name: str, source: str) -> None:
+    """All converters take models of all frameworks; the SDK has one for each."""
+    from edgewright.frontends.framework import framework_of
+
+    own = framework_of(source).value
+    if f"qnn-{own.lower()}-converter" != name:
+        log.warning("'%s' is a model of %s, which has qnn-%s-converter", shown(source), own, own.lower())
 
 
 def place_quantizers(words: Sequence[str]) -> list[str]:

@@ -8,6 +8,13 @@ if [ "${1:-}" = "-h" ] || [ "${1:-}" = "--help" ]; then
     echo "apt-get; --check only looks, --yes installs without asking."
     exit 0
 fi
+case "$#:${1:-}" in
+    0:* | 1:--check | 1:--yes) ;;
+    *)
+        echo "check-linux-dependency.sh: '$*' is not expected; --help says what is" >&2
+        exit 2
+        ;;
+esac
 
 missing=""
 need() {

@@ -20,6 +20,8 @@ BACKENDS = ("CPU", "GPU", "DSP", "HTP", "HTA", "LPAI", "AIC", "SAVER")
 _ANY_TYPE = "BACKEND_SPECIFIC"
 # Names become identifiers and file names of generated source.
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,79}")
+# Of inputs and outputs also as QNN names its own: in[0], in[1..m].
+_TENSOR = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,79}(\[\d{1,3}(\.\.\w{1,3})?\])?")
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 Element = Any
 
@@ -73,7 +75,8 @@ class _Reading:
             raise self._make_error(
                 f"the op has {len(inputs)} inputs and {len(outputs)} outputs, expected 1 of each", name
             )
-        names = [*(port.name for port in (*inputs, *outputs)), *(param.name for param in params)]
+        ports = [port.identifier for port in (*inputs, *outputs)]
+        names = [*ports, *(param.name for param in params)]
         self._check_unique(f"part of op '{name}'", names)
         return OpDef(
             name,
@@ -86,14 +89,16 @@ class _Reading:
         )
 
     def _read_port(self, item: Element, op: str) -> PortDef:
-        name = self._name(_read_text(item, "Name"), f"a part of op '{op}'", op)
+        name = _read_text(item, "Name")
+        if not _TENSOR.fullmatch(name):
+            name = self._name(name, f"a part of op '{op}'", op)
         return PortDef(
             name,
             self._read_dtypes(item, op, name),
             self._rank(item, op, name),
             _read_text(item, "Shape/Layout"),
             self._read_truth(item, "Mandatory", op, default=True),
-            self._read_truth(item, "Repeated", op, default=False),
+            self._read_truth(item, "Repeated", op, default=".." in name),
             self._read_truth(item, "IsStaticTensor", op, default=False),
         )
 

@@ -1,5 +1,6 @@
 """The content of an op package's XML file."""
 
+import re
 from dataclasses import dataclass
 
 from edgewright.core.numbers import DType
@@ -17,6 +18,11 @@ class PortDef:
     is_mandatory: bool = True
     is_repeated: bool = False
     is_static: bool = False
+
+    @property
+    def identifier(self) -> str:
+        """The name as C++ takes it: in_0 for in[0]."""
+        return re.sub(r"\W+", "_", self.name).strip("_")
 
 
 @dataclass(frozen=True)

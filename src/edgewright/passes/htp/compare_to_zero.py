@@ -18,7 +18,7 @@ def compare_to_zero(graph: Graph) -> int:
 
 def _compare(graph: Graph, node: Node) -> bool:
     x = graph.types[node.inputs[0]]
-    if not isinstance(node.op, Cast) or node.op.dtype != DType.BOOL_8 or not x.dtype.is_float:
+    if not isinstance(node.op, Cast) or node.op.dtype != DType.BOOL_8 or not _is_cut(x):
         return False
     shape = (1,) * max(x.rank, 1)
     zero = graph.fresh_name(f"{node.name}_zero")
@@ -28,3 +28,8 @@ def _compare(graph: Graph, node: Node) -> bool:
     inputs = [node.inputs[0], zero]
     graph.add(Node(node.name, ElementWiseNotEqual(), inputs, node.outputs, node.source), types)
     return True
+
+
+def _is_cut(x: TensorType) -> bool:
+    """Fractions become false on HTP, and so do negative integers."""
+    return x.dtype.is_float or x.dtype == DType.INT_32

@@ -1,13 +1,20 @@
 """Puts a Convert behind ops that only move elements, where their output has another encoding."""
 
+from dataclasses import replace
+
+from edgewright.core.numbers import DType
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
+from edgewright.ir.types import TensorType
 from edgewright.ops.gather_scatter import Reduction, ScatterElements, ScatterNd
-from edgewright.ops.quant import Convert
+from edgewright.ops.quant import Convert, Quantize
+from edgewright.ops.rearrange import Pack
 from edgewright.ops.resize import Resize, ResizeNearestNeighbor
 from edgewright.ops.resize_axis import Interpolation
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
+WIDEST = 16
 PUT_TOGETHER = frozenset({Reduction.NONE, Reduction.ADD})
 
 
@@ -24,42 +31,69 @@ def _is_move(op: Op) -> bool:
 
 
 def _convert(graph: Graph, node: Node) -> bool:
-    if not _is_move(node.op) or len(node.outputs) != 1:
+    if not _is_move(node.op):
         return False
-    fixed = {
-        (t.dtype, t.encoding) for t in graph.input_types(node) if t is not None and t.encoding is not None
-    }
-    result = graph.types[node.outputs[0]]
-    if len(fixed) != 1 or result.encoding is None:
+    given = [t for t in graph.input_types(node) if t is not None]
+    fixed = {(t.dtype, t.encoding) for t in given if t.encoding is not None}
+    if fixed:
+        ((dtype, encoding), *others) = fixed
+    else:
+        # Real numbers are not encoded on the way either.
+        dtype, encoding, others = given[0].dtype, None, []
+    moved = [value for value in node.outputs if _is_other(graph.types[value], dtype, encoding)]
+    if others or not moved or not (fixed or dtype.is_float):
         return False
-    ((dtype, encoding),) = fixed
-    if (dtype, encoding) == (result.dtype, result.encoding) or encoding is None:
-        return False
-    name, kept = node.outputs[0], graph.fresh_name(node.outputs[0])
+    names, kinds = list(node.outputs), graph.output_types(node)
     graph.remove(node)
-    inner = type(result)(result.shape, dtype, result.layout, encoding)
-    graph.add(Node(node.name, node.op, node.inputs, [kept], node.source, node.subgraphs, node.notes), [inner])
-    op = Convert(dtype=result.dtype, encoding=result.encoding, source=encoding)
-    graph.add(Node(graph.fresh_name(f"{node.name}_convert"), op, [kept], [name]), [result])
+    kept = [graph.fresh_name(name) if name in moved else name for name in names]
+    inner = [
+        replace(kind, dtype=dtype, encoding=encoding) if name in moved else kind
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    graph.add(Node(node.name, node.op, node.inputs, kept, node.source, node.subgraphs, node.notes), inner)
+    for name, value, kind in zip(names, kept, kinds, strict=True):
+        if name in moved:
+            _add_conversion(graph, f"{node.name}_convert", (value, encoding), (name, kind))
     return True
+
+
+def _is_other(result: TensorType, dtype: DType, encoding: Encoding | None) -> bool:
+    """Whether a result has an encoding that elements of this type do not have; HTP converts no 32 bits."""
+    is_fixed = result.encoding is not None and result.dtype.bits <= WIDEST
+    return is_fixed and (dtype, encoding) != (result.dtype, result.encoding)
+
+
+def _add_conversion(
+    graph: Graph, name: str, before: tuple[str, Encoding | None], after: tuple[str, TensorType]
+) -> None:
+    (value, source), (made, kind) = before, after
+    assert kind.encoding is not None
+    op: Op = Convert(dtype=kind.dtype, encoding=kind.encoding, source=source)
+    if source is None:
+        op = Quantize(dtype=kind.dtype, encoding=kind.encoding)
+    graph.add(Node(graph.fresh_name(name), op, [value], [made]), [kind])
+
+
+def _has_stored_inputs(op: Op, result: TensorType) -> bool:
+    """Whether inputs must have the encoding of the result."""
+    if isinstance(op, ScatterElements | ScatterNd):
+        return op.reduction in PUT_TOGETHER
+    return isinstance(op, Pack) and result.dtype == DType.SFIXED_POINT_8
 
 
 def _convert_before(graph: Graph, node: Node) -> bool:
     """Ops that put elements into others take all of them as they are stored."""
     result = graph.types[node.outputs[0]] if len(node.outputs) == 1 else None
-    if not isinstance(node.op, ScatterElements | ScatterNd) or result is None or result.encoding is None:
-        return False
-    if node.op.reduction not in PUT_TOGETHER:
+    if result is None or result.encoding is None or not _has_stored_inputs(node.op, result):
         return False
     changed = False
     for index, value in enumerate(node.inputs):
         kind = graph.types[value] if value else result
         if kind.encoding is None or (kind.dtype, kind.encoding) == (result.dtype, result.encoding):
             continue
-        op = Convert(dtype=result.dtype, encoding=result.encoding, source=kind.encoding)
         fresh = graph.fresh_name(value)
-        converted_type = type(kind)(kind.shape, result.dtype, kind.layout, result.encoding)
-        graph.add(Node(graph.fresh_name(f"{node.name}_convert"), op, [value], [fresh]), [converted_type])
+        converted = replace(kind, dtype=result.dtype, encoding=result.encoding)
+        _add_conversion(graph, f"{node.name}_convert", (value, kind.encoding), (fresh, converted))
         graph.set_input(node, index, fresh)
         changed = True
     return changed

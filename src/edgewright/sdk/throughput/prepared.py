@@ -61,7 +61,7 @@ def list_notes(threads: Sequence[CaseThread], prepared: dict[str, Prepared]) -> 
     for thread in threads:
         source = prepared[thread.name].source
         yield from source.notes
-        if thread.backend.extensions is not None:
+        if thread.backend.extensions:
             name = shown(thread.backend.extensions)
             yield f"'backendExtensions' names {name}, which is not needed here"
         if source.is_native and thread.backend.perf_profile != "default":

@@ -1,0 +1,191 @@
+"""What HTP's library makes of some ops, where that is not what their definitions say.
+
+Found by comparing results of the genuine emulator (SDK 2.51); docs/reference/op-datatypes.md has the rest.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import numpy as np
+
+from edgewright.backends.htp.library_op import (
+    Kernel,
+    LibraryOp,
+    convert_stored,
+    decode_stored,
+    encode_real,
+)
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
+from edgewright.ir.types import TensorType
+from edgewright.ops.cast import Cast
+from edgewright.ops.colour import Nv12ToRgb
+from edgewright.ops.detection import MultiClassNms
+from edgewright.ops.elementwise_unary import ElementWiseNot
+from edgewright.ops.gather import OneHot
+from edgewright.ops.rearrange_slice import Split
+from edgewright.ops.reduce_order import TopK
+from edgewright.ops.resize_sample import ExtractGlimpse
+from edgewright.ops.suppression import suppress_boxes
+
+U8, S8, U16 = DType.UFIXED_POINT_8, DType.SFIXED_POINT_8, DType.UFIXED_POINT_16
+BYTE = 255
+Types = Sequence[TensorType]
+
+
+def with_library_kernels(graph: Graph, model: Graph) -> Graph:
+    """A copy with the library's ops; ``model`` has the types that the user gave."""
+    own = {node.name: node for node in model.nodes}
+    chosen = {
+        node.name: kernel
+        for node in graph.nodes
+        if node.name in own and (kernel := _choose_kernel(model, own[node.name], node)) is not None
+    }
+    if not chosen:
+        return graph
+    simulated = graph.copy()
+    for node in simulated.nodes:
+        if node.name in chosen:
+            before = own[node.name]
+            node.op = LibraryOp(
+                op=before.op,
+                kernel=chosen[node.name],
+                given=tuple(model.types[value] for value in before.inputs),
+                made=tuple(model.output_types(before)),
+                results=tuple(simulated.output_types(node)),
+            )
+    return simulated
+
+
+def _choose_kernel(model: Graph, before: Node, node: Node) -> Kernel | None:
+    rule = KERNELS.get(type(before.op))
+    if rule is None or type(node.op) is not type(before.op) or not all(before.inputs):
+        return None
+    applies, kernel = rule
+    return kernel if applies(model.input_types(before), model.output_types(before)) else None  # type: ignore[arg-type]
+
+
+def _clip(array: Array, kind: TensorType) -> Array:
+    limits = np.iinfo(kind.dtype.numpy)
+    return np.asarray(np.clip(array, limits.min, limits.max))
+
+
+def _cast(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """Signed integers of 8 bits and what has 16 are real numbers; what leaves a range stops at its end."""
+    (x,), (given,), (made,) = arrays, op.given, op.made
+    real = decode_stored(x, given)
+    if made.dtype == S8 or (made.dtype, given.dtype) in {(U8, U16), (U16, DType.FLOAT_32)}:
+        return [encode_real(real, made)]
+    if made.dtype.is_float:
+        return [real]
+    whole = np.trunc(real) if given.dtype.is_float else np.rint(real.astype(np.float64))
+    if made.dtype == DType.BOOL_8:
+        return [whole > 0]
+    is_wide = made.dtype in {DType.INT_32, DType.UINT_32}
+    return [whole.astype(np.int64) if is_wide else _clip(whole, made)]
+
+
+CASTS = {
+    U16: {DType.UINT_8, U8, S8, DType.BOOL_8},
+    S8: {DType.UINT_32, DType.INT_32, DType.FLOAT_32},
+    DType.UINT_32: {S8},
+    DType.INT_32: {DType.UINT_8, U8, S8, U16},
+    DType.FLOAT_32: {DType.UINT_8, U8, S8, U16},
+}
+
+
+def _is_own_cast(given: Types, made: Types) -> bool:
+    return made[0].dtype in CASTS.get(given[0].dtype, set())
+
+
+def _take_last_first(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """Of equal numbers the last comes first."""
+    (x,), top = arrays, cast("TopK", op.op)
+    flipped = np.argsort(x[..., ::-1] if not top.largest else x, axis=-1, kind="stable")
+    order = flipped[..., ::-1] if top.largest else x.shape[-1] - 1 - flipped
+    places = order[..., : int(top.k)]
+    values = np.take_along_axis(x, places, -1)
+    return [convert_stored(values, op.given[0], op.made[0]), places]
+
+
+def _mark_classes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """A negative index is no class."""
+    (x,), hot = arrays, cast("OneHot", op.op)
+    axis = x.ndim if hot.axis is None else hot.axis
+    shape = [1] * (x.ndim + 1)
+    shape[axis] = hot.depth
+    is_hot = np.expand_dims(x, axis) == np.arange(hot.depth).reshape(shape)
+    return [encode_real(np.where(is_hot, hot.on_value, hot.off_value), op.made[0])]
+
+
+def _negate(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """True is the second integer, false the one that stands for 0."""
+    (x,), (made,) = arrays, op.made
+    assert made.encoding is not None
+    lowest = made.encoding.limits(made.dtype)[0]
+    return [np.where(decode_stored(x, op.given[0]) == 0, lowest + 1, -made.encoding.offsets[0])]
+
+
+def _show_bytes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """Stored bytes are the picture, whatever their encodings say."""
+    (picture,) = op.op.compute(arrays[0].astype(np.float32))
+    return [np.clip(np.rint(picture), 0, BYTE)]
+
+
+def _copy_stored(op: LibraryOp, arrays: Sequence[Array]) -> Sequence[Array]:
+    """Stored numbers are passed on, and 0 is stored where there are none."""
+    return op.op.compute(*arrays)
+
+
+def _keep_boxes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """Boxes are chosen by their best class; each is listed with all classes, scores as they are stored."""
+    nms, limit = cast("MultiClassNms", op.op), int(cast("MultiClassNms", op.op).max_num_boxes)
+    boxes, scores = (decode_stored(a, kind) for a, kind in zip(arrays[:2], op.given[:2], strict=True))
+    results = [np.zeros(kind.shape, kind.dtype.numpy) for kind in op.made]
+    for image in range(len(boxes)):
+        best = scores[image].max(axis=-1)
+        kept = suppress_boxes(boxes[image], best, nms.iou_threshold, nms.score_threshold, len(best))
+        rows = [(box, kind) for box in kept for kind in np.argsort(-scores[image][box], kind="stable")]
+        for place, (box, kind) in enumerate(rows[:limit]):
+            results[0][image, place] = boxes[image, box]
+            results[1][image, place] = arrays[1][image, box, kind]
+            results[2][image, place] = kind
+        results[3][image] = min(len(rows), limit)
+    return results
+
+
+def _is_any(given: Types, made: Types) -> bool:
+    del given, made
+    return True
+
+
+def _is_fixed(given: Types, made: Types) -> bool:
+    return given[0].encoding is not None and made[0].encoding is not None
+
+
+def _has_index(given: Types, made: Types) -> bool:
+    del made
+    return given[0].dtype.is_signed
+
+
+def _has_32_bits(given: Types, made: Types) -> bool:
+    return _is_fixed(given, made) and given[0].dtype.bits == DType.INT_32.bits
+
+
+def _is_listing_boxes(given: Types, made: Types) -> bool:
+    """No features, and boxes that are real numbers."""
+    return len(given) == 2 and given[1].encoding is not None and made[0].dtype == DType.FLOAT_32
+
+
+Applies = Callable[[Types, Types], bool]
+KERNELS: dict[type[Op], tuple[Applies, Kernel]] = {
+    Cast: (_is_own_cast, _cast),
+    ElementWiseNot: (_is_fixed, _negate),
+    ExtractGlimpse: (_is_fixed, _copy_stored),
+    MultiClassNms: (_is_listing_boxes, _keep_boxes),
+    Nv12ToRgb: (_is_fixed, _show_bytes),
+    OneHot: (_has_index, _mark_classes),
+    Split: (_has_32_bits, _copy_stored),
+    TopK: (_is_any, _take_last_first),
+}

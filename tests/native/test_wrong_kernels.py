@@ -1,0 +1,95 @@
+"""Ops whose kernels in HTP's library give something else are written in another way: same meaning."""
+
+import numpy as np
+import pytest
+
+from edgewright.backends.base import RunOptions
+from edgewright.backends.registry import find_backend
+from edgewright.core.numbers import DType
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import REGISTRY
+from edgewright.ir.types import TensorType
+from edgewright.ir.verify import verify
+from edgewright.ops import reference
+from edgewright.ops.cast import Cast
+from edgewright.ops.rearrange import Transpose
+from edgewright.passes.pipeline import PASSES
+from tests.backend.op_types import make_graph
+
+# Pass, op, datatype of its first input, and of its result.
+CASES = [
+    ("compute_in_floats", "ElementWiseLog", "UFIXED_POINT_16", "UFIXED_POINT_16"),
+    ("compute_in_floats", "ElementWiseFloorDiv", "UFIXED_POINT_16", "UFIXED_POINT_16"),
+    ("compute_in_floats", "ElementWiseFloorDiv", "SFIXED_POINT_16", "SFIXED_POINT_16"),
+    ("compute_in_floats", "CumulativeSum", "UFIXED_POINT_8", "UFIXED_POINT_8"),
+    ("give_wanted_encodings", "Softmax", "SFIXED_POINT_8", "SFIXED_POINT_8"),
+    ("give_wanted_encodings", "Tanh", "UFIXED_POINT_16", "UFIXED_POINT_16"),
+    ("convert_around_moves", "Pack", "SFIXED_POINT_8", "SFIXED_POINT_8"),
+    ("convert_around_moves", "UnPack", "UFIXED_POINT_8", "UFIXED_POINT_8"),
+    ("convert_around_moves", "TopK", "SFIXED_POINT_8", "SFIXED_POINT_8"),
+    ("convert_around_moves", "Reshape", "FLOAT_32", "UFIXED_POINT_8"),
+]
+
+
+def make_case(op, given, result):
+    ports = {f"in[{k}]": given for k in range(2)} | {"out[0]": result}
+    if op in {"Pack", "UnPack"}:
+        ports = {"in[0..m]": given, "out[0..m]": result}
+    elif op == "Reshape":
+        del ports["in[1]"]
+    sample = next(iter(REGISTRY[op].samples()))
+    return make_graph(sample, {**ports, **({"out[1]": "INT_32"} if op == "TopK" else {})})
+
+
+def check_results(graph, found, expected):
+    for name in graph.outputs:
+        kind = graph.types[name]
+        is_wide = kind.dtype.is_fixed_point and kind.dtype.bits > 8
+        share = 0.004 * float(np.abs(expected[name].astype(float)).max())
+        step = share if is_wide else (1 if kind.dtype.is_fixed_point else 1e-5)
+        np.testing.assert_allclose(found[name].astype(float), expected[name].astype(float), atol=step, rtol=0)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(case[1:3]))
+def test_a_rewrite_keeps_the_meaning(case):
+    name, *kinds = case
+    graph, feed = make_case(*kinds)
+    expected = reference.run(graph, dict(feed))
+    assert PASSES[name](graph) == 1
+    verify(graph, after=name)
+    check_results(graph, reference.run(graph, dict(feed)), expected)
+    assert PASSES[name].function(graph) == 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(case[1:3]))
+def test_the_emulator_gives_the_same(case):
+    graph, feed = make_case(*case[1:])
+    found = find_backend("htp-native").prepare(graph, RunOptions(threads=1)).run(feed)
+    check_results(graph, found, reference.run(graph, dict(feed)))
+
+
+def make_picture_net():
+    """Bytes as a camera gives them, in the layout of the source."""
+    graph = Graph("g")
+    graph.add_input("x", TensorType((1, 3, 4, 5), DType.UINT_8))
+    moved = TensorType((1, 4, 5, 3), DType.UINT_8)
+    graph.add(Node("turn", Transpose(perm=(0, 2, 3, 1)), ["x"], ["t"]), [moved])
+    graph.add(Node("cast", Cast(dtype=DType.FLOAT_32), ["t"], ["y"]))
+    graph.outputs = ["y"]
+    return graph, {"x": np.arange(60, dtype=np.uint8).reshape(1, 3, 4, 5) * 4}
+
+
+def test_bytes_become_floats_by_way_of_integers():
+    graph, feed = make_picture_net()
+    expected = reference.run(graph, dict(feed))["y"]
+    assert PASSES["cast_bytes"](graph) == 2
+    verify(graph, after="cast_bytes")
+    assert [node.op.qnn_name() for node in graph.nodes] == ["Cast", "Cast", "Transpose"]
+    assert np.array_equal(reference.run(graph, dict(feed))["y"], expected)
+    assert PASSES["cast_bytes"].function(graph) == 0
+
+
+def test_the_emulator_takes_pictures_of_bytes():
+    graph, feed = make_picture_net()
+    found = find_backend("htp-native").prepare(graph, RunOptions(threads=1)).run(feed)["y"]
+    np.testing.assert_allclose(found, reference.run(graph, dict(feed))["y"], rtol=1e-6)
