@@ -155,6 +155,8 @@ class NodeWriter(Writer):
                 self._stand_ins[value] = self.constant(form.constants[value])
             elif first:
                 self._stand_ins[value] = first
+            elif value in form.tables:
+                self._stand_ins[value] = look_up(self, self.value(value), form.tables[value])
             else:
                 seen = replace(self.graph.types[value], encoding=form.inputs[value])
                 whole = shift_value(self, self.decoded(self.value(value), seen), form.shifts.get(value, 0.0))

@@ -1,0 +1,54 @@
+"""Functions of 16 bits, as HTP computes them: the input in units of its own, a result of 15 bits for each.
+
+`python -m tests.native.wide_functions` asks the genuine emulator for these results; what it gave is kept as
+the difference from one to the next.
+"""
+
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+from edgewright.backends.cpu.sums import SumForm
+from edgewright.backends.htp.wide_moves import rescale_wide
+from edgewright.core.numbers import Array
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+
+FILE = "wide_functions.npz"
+INTEGERS = 1 << 16
+# Units of a sigmoid's input in one, and the largest whole number of them.
+UNITS, MOST_UNITS = 6144, INTEGERS - 1
+# Bits of the factor from steps of the input to units, and how many of them lie below a unit at most.
+FACTOR_BITS, MOST_SHIFT = 15, 15
+# What results are stored in before they get the scale of the output: even numbers.
+UNIT_RANGE = Encoding((1 / INTEGERS,), (0,), bitwidth=16)
+LARGEST_EVEN = INTEGERS - 2
+
+
+def tabulate_sigmoid(graph: Graph, node: Node) -> SumForm | None:
+    """Distances from zero are cut to whole units; the results of negative ones mirror the others."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None:
+        return None
+    shares = find_sigmoid(x)
+    if y.scales != UNIT_RANGE.scales or y.offsets != UNIT_RANGE.offsets:
+        shares = rescale_wide(UNIT_RANGE, y)[shares.astype(np.int64)] - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(shares, 0, INTEGERS - 1).astype(np.uint16))
+
+
+def find_sigmoid(x: Encoding) -> Array:
+    """Of each integer, in 65,536 parts of one."""
+    whole = np.arange(INTEGERS) + float(x.offsets[0])
+    ratio = float(np.float32(x.scales[0])) * UNITS
+    bits = min(MOST_SHIFT, FACTOR_BITS - 1 - int(np.floor(np.log2(ratio))))
+    factor = np.floor(ratio * 2.0**bits + 0.5) / 2.0**bits
+    units = np.minimum(np.floor(np.abs(whole) * factor), MOST_UNITS).astype(np.int64)
+    upper = _read_results()["Sigmoid"][units]
+    return np.asarray(np.where(whole >= 0, upper, LARGEST_EVEN - upper))
+
+
+@cache
+def _read_results() -> dict[str, Array]:
+    with files("edgewright").joinpath("_data", FILE).open("rb") as file, np.load(file) as stored:
+        return {name: 2 * np.cumsum(stored[name].astype(np.int32)) for name in stored}

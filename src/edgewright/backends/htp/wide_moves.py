@@ -1,0 +1,71 @@
+"""Values of 16 bits that only get another scale, as HTP rounds them: a table for each."""
+
+import numpy as np
+
+from edgewright.backends.cpu.sums import SumForm
+from edgewright.backends.htp.requantize import is_wide
+from edgewright.core.numbers import Array
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+
+INTEGERS = 1 << 16
+# Bits of a factor below a step, and how many of them products and offsets lose before they are added.
+FACTOR_BITS, LOST_BITS = 18, 15
+# Where values are repeated: bits of the factor, below which ratio they are rounded to parts, and the parts.
+REPEATED_BITS, LARGEST_PARTED, REPEATED_PARTS = 15, 0.5, 128
+
+
+def move_wide(graph: Graph, node: Node) -> SumForm | None:
+    """Each value gets the scale of the output from its own; None where all have it."""
+    y = graph.types[node.outputs[0]].encoding
+    given = {value: graph.types[value] for value in node.inputs if value}
+    if y is None or not all(map(is_wide, given.values())) or not _has_scales(given, y):
+        return None
+    tables = {value: rescale_wide(kind.encoding, y) for value, kind in given.items() if kind.encoding}
+    constants = {
+        value: tables[value][graph.constants[value]] for value in tables if value in graph.constants
+    }
+    return SumForm({}, constants, tables=tables)
+
+
+def clamp_wide(graph: Graph, node: Node) -> SumForm | None:
+    """A value that is moved, within bounds that are the nearest steps."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None or (x.scales == y.scales and x.offsets == y.offsets):
+        return None
+    low, high = (np.rint(bound / y.scales[0]) for bound in node.op.value_range())
+    steps = np.clip(rescale_wide(x, y), low, high) - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
+
+
+def repeat_wide(graph: Graph, node: Node) -> SumForm | None:
+    """Places of an image that are repeated have a factor of fewer bits, and less is lost of them."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None or x.scales == y.scales:
+        return None
+    ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
+    bits = REPEATED_BITS - 1 - int(np.floor(np.log2(ratio)))
+    factor = np.floor(ratio * 2.0**bits + 0.5) / 2.0**bits
+    added = 0.5 / REPEATED_PARTS if ratio < LARGEST_PARTED else 0.0
+    whole = np.arange(INTEGERS) + float(x.offsets[0])
+    return SumForm({}, tables={node.inputs[0]: np.floor(whole * factor + added + 0.5).astype(np.float32)})
+
+
+def rescale_wide(x: Encoding, y: Encoding) -> Array:
+    """The steps of the output, counted from its zero, that each integer stands for."""
+    ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
+    factor = np.floor(ratio * (1 << FACTOR_BITS) + 0.5)
+    parts = _lose_bits(np.arange(INTEGERS) * factor) + _lose_bits(np.asarray(x.offsets[0] * factor))
+    return np.asarray(_lose_bits(parts, FACTOR_BITS - LOST_BITS), np.float32)
+
+
+def _lose_bits(numbers: Array, bits: int = LOST_BITS) -> Array:
+    """Whole numbers without their last bits, halves up."""
+    return np.asarray(np.floor(numbers / (1 << bits) + 0.5))
+
+
+def _has_scales(given: dict[str, TensorType], y: Encoding) -> bool:
+    """Whether a value has another scale or offset than the output."""
+    encodings = [kind.encoding for kind in given.values() if kind.encoding is not None]
+    return any(x.scales != y.scales or x.offsets != y.offsets for x in encodings)
