@@ -150,7 +150,7 @@ class NodeWriter(Writer):
 
     def _write_whole(self, lowering: Lowering, node: Node, form: SumForm, first: str = "") -> str:
         """The sums of an op on whole numbers; ``first`` is what its first input is read as."""
-        for value in filter(None, node.inputs):
+        for value in filter(None, dict.fromkeys(node.inputs)):
             if value in form.constants:
                 self._stand_ins[value] = self.constant(form.constants[value])
             elif first:

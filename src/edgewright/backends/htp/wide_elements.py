@@ -46,7 +46,7 @@ def multiply_wide(graph: Graph, node: Node) -> SumForm | None:
     if not (np.isfinite(ratio) and ratio > 0):
         return None
     bits = min(MOST_SHIFT, PRODUCT_BITS - 1 - int(np.floor(np.log2(ratio))))
-    whole = int(np.floor(ratio * 2.0**bits + 0.5))
+    whole = int(np.rint(ratio * 2.0**bits))
     added = _round_centre(a, b, whole) / 2.0**bits
     steps = (Step("Mul", np.asarray(whole / 2.0**bits)), Step("Add", np.asarray(added)), *ROUND_UP)
     inputs = {value: Encoding((1.0,), e.offsets) for value, e in zip(node.inputs, (a, b), strict=True)}
@@ -62,4 +62,5 @@ def _round_centre(a: Encoding, b: Encoding, factor: int) -> int:
     """What rounding the middle of all products adds to each of them, in parts of a step."""
     centre = ((2 * a.offsets[0] + LAST) * (2 * b.offsets[0] + LAST) + 1) // 2
     exact, unit = centre * factor, 1 << LOST_BITS
-    return (exact + unit // 2) // unit * unit - exact
+    # It passes through float32.
+    return int(np.floor(float(np.float32(exact / unit)) + 0.5)) * unit - exact

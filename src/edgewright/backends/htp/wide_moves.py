@@ -22,7 +22,13 @@ def move_wide(graph: Graph, node: Node) -> SumForm | None:
     given = {value: graph.types[value] for value in node.inputs if value}
     if y is None or not all(map(is_wide, given.values())) or not _has_scales(given, y):
         return None
-    tables = {value: rescale_wide(kind.encoding, y) for value, kind in given.items() if kind.encoding}
+    # Values that are compared are rounded once.
+    is_copied = node.op.keeps_encoding
+    tables = {
+        value: rescale_wide(kind.encoding, y, is_rounded_twice=is_copied)
+        for value, kind in given.items()
+        if kind.encoding
+    }
     constants = {
         value: tables[value][graph.constants[value]] for value in tables if value in graph.constants
     }
@@ -52,17 +58,20 @@ def repeat_wide(graph: Graph, node: Node) -> SumForm | None:
     return SumForm({}, tables={node.inputs[0]: np.floor(whole * factor + added + 0.5).astype(np.float32)})
 
 
-def rescale_wide(x: Encoding, y: Encoding) -> Array:
+def rescale_wide(x: Encoding, y: Encoding, *, is_rounded_twice: bool = True) -> Array:
     """The steps of the output, counted from its zero, that each integer stands for."""
     ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
-    factor = np.floor(ratio * (1 << FACTOR_BITS) + 0.5)
-    parts = _lose_bits(np.arange(INTEGERS) * factor) + _lose_bits(np.asarray(x.offsets[0] * factor))
-    return np.asarray(_lose_bits(parts, FACTOR_BITS - LOST_BITS), np.float32)
+    factor = np.rint(ratio * (1 << FACTOR_BITS))
+    # What the offset adds passes through float32.
+    added = _round_up(np.float32(x.offsets[0] * factor / (1 << LOST_BITS)).astype(np.float64))
+    products = np.arange(INTEGERS) * factor / (1 << LOST_BITS)
+    parts = (_round_up(products) if is_rounded_twice else products) + added
+    return _round_up(parts / (1 << (FACTOR_BITS - LOST_BITS))).astype(np.float32)
 
 
-def _lose_bits(numbers: Array, bits: int = LOST_BITS) -> Array:
-    """Whole numbers without their last bits, halves up."""
-    return np.asarray(np.floor(numbers / (1 << bits) + 0.5))
+def _round_up(numbers: Array) -> Array:
+    """The nearest whole numbers, halves up."""
+    return np.asarray(np.floor(numbers + 0.5))
 
 
 def _has_scales(given: dict[str, TensorType], y: Encoding) -> bool:
