@@ -22,7 +22,7 @@ from edgewright.backends.htp.requantize import (
     sum_weights,
 )
 from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
-from edgewright.backends.htp.wide_functions import tabulate_sigmoid
+from edgewright.backends.htp.wide_functions import gate_line, tabulate_sigmoid
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide, repeat_wide
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -157,6 +157,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ElementWiseMinimum: move_wide,
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
+    HardSwish: gate_line,
     Relu: clamp_wide,
     Relu6: clamp_wide,
     ReluMinMax: clamp_wide,

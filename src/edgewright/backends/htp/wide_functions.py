@@ -24,6 +24,8 @@ FACTOR_BITS, MOST_SHIFT = 15, 15
 # What results are stored in before they get the scale of the output: even numbers.
 UNIT_RANGE = Encoding((1 / INTEGERS,), (0,), bitwidth=16)
 LARGEST_EVEN = INTEGERS - 2
+# A gate's one, by how much its input has to grow for that, and the power of two that is half a part of it.
+GATE_ONE, STEEPNESS, FEWEST_PARTS_BITS = 1 << 15, 6, -2
 
 
 def tabulate_sigmoid(graph: Graph, node: Node) -> SumForm | None:
@@ -46,6 +48,31 @@ def find_sigmoid(x: Encoding) -> Array:
     units = np.minimum(np.floor(np.abs(whole) * factor), MOST_UNITS).astype(np.int64)
     upper = _read_results()["Sigmoid"][units]
     return np.asarray(np.where(whole >= 0, upper, LARGEST_EVEN - upper))
+
+
+def gate_line(graph: Graph, node: Node) -> SumForm | None:
+    """HardSwish: steps of the output times a gate of 15 bits, which is computed from those of the input."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None:
+        return None
+    whole = np.arange(INTEGERS) + float(x.offsets[0])
+    moved = np.floor(whole * _keep_bits(x.scales[0] / y.scales[0]) + 0.5)
+    steps = np.floor(moved * _find_gate(whole, x.scales[0]) / GATE_ONE + 0.5) - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
+
+
+def _find_gate(whole: Array, scale: float) -> Array:
+    """A line from 0 to 1, which it does not reach; it is rounded to parts first, of small slopes to more."""
+    slope = _keep_bits(scale / STEEPNESS * GATE_ONE)
+    parts = 2.0 ** min(FEWEST_PARTS_BITS, int(np.floor(np.log2(slope))))
+    line = np.floor(whole * slope + parts + 0.5) + GATE_ONE // 2
+    return np.asarray(np.clip(line, 0, GATE_ONE - 1))
+
+
+def _keep_bits(number: float) -> float:
+    """A number with 15 bits."""
+    unit = 2.0 ** (int(np.floor(np.log2(number))) - FACTOR_BITS + 1)
+    return float(np.rint(number / unit) * unit)
 
 
 @cache
