@@ -86,6 +86,11 @@ def _matmul(graph: Graph, node: Node) -> SumForm | None:
     return SumForm(inputs, {}, (cut, *cut_sums((factor.value / factor.cut)[0])))
 
 
+def _gate_wide(graph: Graph, node: Node) -> SumForm | None:
+    """HardSwish of 16 bits, by the product before it or as a table."""
+    return pass_gated(graph, node) or gate_line(graph, node)
+
+
 def _softmax(graph: Graph, node: Node) -> SumForm | None:
     """Of two classes: the larger has at most 255 parts of 255, not of 256."""
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
@@ -157,7 +162,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ElementWiseMinimum: move_wide,
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
-    HardSwish: gate_line,
+    HardSwish: _gate_wide,
     Relu: clamp_wide,
     Relu6: clamp_wide,
     ReluMinMax: clamp_wide,
