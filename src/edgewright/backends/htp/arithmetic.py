@@ -22,13 +22,13 @@ from edgewright.backends.htp.requantize import (
     sum_weights,
 )
 from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
-from edgewright.backends.htp.wide_functions import gate_line, tabulate_sigmoid
+from edgewright.backends.htp.wide_functions import gate_curve, gate_line, tabulate_sigmoid
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide, repeat_wide
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import HardSwish, Prelu, Relu, Relu6, ReluMinMax, Sigmoid
+from edgewright.ops.activation import Gelu, HardSwish, Prelu, Relu, Relu6, ReluMinMax, Sigmoid
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.elementwise import (
@@ -162,6 +162,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ElementWiseMinimum: move_wide,
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
+    Gelu: gate_curve,
     HardSwish: _gate_wide,
     Relu: clamp_wide,
     Relu6: clamp_wide,

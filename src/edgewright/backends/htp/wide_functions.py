@@ -1,4 +1,4 @@
-"""Functions of 16 bits, as HTP computes them: the input in units of its own, a result of 15 bits for each.
+"""Functions of 16 bits, as HTP computes them: the input in units of its own, a result of few bits for each.
 
 `python -m tests.native.wide_functions` asks the genuine emulator for these results; what it gave is kept as
 the difference from one to the next.
@@ -26,6 +26,8 @@ UNIT_RANGE = Encoding((1 / INTEGERS,), (0,), bitwidth=16)
 LARGEST_EVEN = INTEGERS - 2
 # A gate's one, by how much its input has to grow for that, and the power of two that is half a part of it.
 GATE_ONE, STEEPNESS, FEWEST_PARTS_BITS = 1 << 15, 6, -2
+# Units of a Gelu's input in one, and its gate's one.
+CURVE_UNITS, CURVE_ONE = 2.0**14 / 2.0**0.5, 1 << 12
 
 
 def tabulate_sigmoid(graph: Graph, node: Node) -> SumForm | None:
@@ -46,7 +48,7 @@ def find_sigmoid(x: Encoding) -> Array:
     bits = min(MOST_SHIFT, FACTOR_BITS - 1 - int(np.floor(np.log2(ratio))))
     factor = np.floor(ratio * 2.0**bits + 0.5) / 2.0**bits
     units = np.minimum(np.floor(np.abs(whole) * factor), MOST_UNITS).astype(np.int64)
-    upper = _read_results()["Sigmoid"][units]
+    upper = 2 * _read_results()["Sigmoid"][units]
     return np.asarray(np.where(whole >= 0, upper, LARGEST_EVEN - upper))
 
 
@@ -69,6 +71,20 @@ def _find_gate(whole: Array, scale: float) -> Array:
     return np.asarray(np.clip(line, 0, GATE_ONE - 1))
 
 
+def gate_curve(graph: Graph, node: Node) -> SumForm | None:
+    """Gelu: distances from zero times a gate of 12 bits, rounded, and then cut to steps of the output."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None:
+        return None
+    whole = np.arange(INTEGERS) + float(x.offsets[0])
+    units = np.floor(np.abs(whole) * _keep_bits(x.scales[0] * CURVE_UNITS) + 0.5)
+    upper = _read_results()["Gelu"][np.minimum(units, MOST_UNITS).astype(np.int64)]
+    gate = np.where(whole >= 0, upper, np.maximum(CURVE_ONE - upper, 0))
+    gated = np.floor(np.abs(whole) * gate / CURVE_ONE + 0.5)
+    steps = np.sign(whole) * np.floor(gated * _keep_bits(x.scales[0] / y.scales[0])) - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
+
+
 def _keep_bits(number: float) -> float:
     """A number with 15 bits."""
     unit = 2.0 ** (int(np.floor(np.log2(number))) - FACTOR_BITS + 1)
@@ -78,4 +94,4 @@ def _keep_bits(number: float) -> float:
 @cache
 def _read_results() -> dict[str, Array]:
     with files("edgewright").joinpath("_data", FILE).open("rb") as file, np.load(file) as stored:
-        return {name: 2 * np.cumsum(stored[name].astype(np.int32)) for name in stored}
+        return {name: np.cumsum(stored[name].astype(np.int32)) for name in stored}
