@@ -24,6 +24,8 @@ FACTOR_BITS, MOST_SHIFT = 15, 15
 # What results are stored in before they get the scale of the output: even numbers.
 UNIT_RANGE = Encoding((1 / INTEGERS,), (0,), bitwidth=16)
 LARGEST_EVEN = INTEGERS - 2
+# Scales that are taken for the same.
+UNIT_SCALES = (np.float32(1 / INTEGERS), np.float32(1 / (INTEGERS - 1)))
 # A gate's one, by how much its input has to grow for that, and the power of two that is half a part of it.
 GATE_ONE, STEEPNESS, FEWEST_PARTS_BITS = 1 << 15, 6, -2
 # Units of a Gelu's input in one, and its gate's one.
@@ -36,7 +38,7 @@ def tabulate_sigmoid(graph: Graph, node: Node) -> SumForm | None:
     if x is None or y is None:
         return None
     shares = find_sigmoid(x)
-    if y.scales != UNIT_RANGE.scales or y.offsets != UNIT_RANGE.offsets:
+    if y.offsets[0] or np.float32(y.scales[0]) not in UNIT_SCALES:
         shares = rescale_wide(UNIT_RANGE, y)[shares.astype(np.int64)] - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(shares, 0, INTEGERS - 1).astype(np.uint16))
 
