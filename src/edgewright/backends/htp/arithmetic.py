@@ -21,9 +21,10 @@ from edgewright.backends.htp.requantize import (
     multiplier,
     sum_weights,
 )
+from edgewright.backends.htp.resized_values import blend_places, repeat_places
 from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
 from edgewright.backends.htp.wide_functions import gate_curve, gate_line, tabulate_sigmoid
-from edgewright.backends.htp.wide_moves import clamp_wide, move_wide, repeat_wide
+from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -46,7 +47,7 @@ from edgewright.ops.quant import Convert
 from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.reference import fills_gaps
-from edgewright.ops.resize import ResizeNearestNeighbor
+from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
 
 # Offsets of a sum's operands are added in these units.
 OFFSET_UNIT = 256
@@ -148,7 +149,8 @@ RULES: dict[type[Op], Rule] = {
     Relu: clamp_wide,
     Relu6: clamp_wide,
     ReluMinMax: clamp_wide,
-    ResizeNearestNeighbor: repeat_wide,
+    ResizeBilinear: blend_places,
+    ResizeNearestNeighbor: repeat_places,
     Sigmoid: tabulate_sigmoid,
 }
 WIDE_RULES: dict[type[Op], Rule] = {
@@ -167,6 +169,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     Relu: clamp_wide,
     Relu6: clamp_wide,
     ReluMinMax: clamp_wide,
-    ResizeNearestNeighbor: repeat_wide,
+    ResizeBilinear: blend_places,
+    ResizeNearestNeighbor: repeat_places,
     Sigmoid: tabulate_sigmoid,
 }

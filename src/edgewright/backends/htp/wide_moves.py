@@ -12,8 +12,6 @@ from edgewright.ir.types import TensorType
 INTEGERS = 1 << 16
 # Bits of a factor below a step, and how many of them products and offsets lose before they are added.
 FACTOR_BITS, LOST_BITS = 18, 15
-# Where values are repeated: bits of the factor, below which ratio they are rounded to parts, and the parts.
-REPEATED_BITS, LARGEST_PARTED, REPEATED_PARTS = 15, 0.5, 128
 
 
 def move_wide(graph: Graph, node: Node) -> SumForm | None:
@@ -43,19 +41,6 @@ def clamp_wide(graph: Graph, node: Node) -> SumForm | None:
     low, high = (np.rint(bound / y.scales[0]) for bound in node.op.value_range())
     steps = np.clip(rescale_wide(x, y), low, high) - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
-
-
-def repeat_wide(graph: Graph, node: Node) -> SumForm | None:
-    """Places of an image that are repeated have a factor of fewer bits, and less is lost of them."""
-    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
-    if x is None or y is None or x.scales == y.scales:
-        return None
-    ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
-    bits = REPEATED_BITS - 1 - int(np.floor(np.log2(ratio)))
-    factor = np.floor(ratio * 2.0**bits + 0.5) / 2.0**bits
-    added = 0.5 / REPEATED_PARTS if ratio < LARGEST_PARTED else 0.0
-    whole = np.arange(INTEGERS) + float(x.offsets[0])
-    return SumForm({}, tables={node.inputs[0]: np.floor(whole * factor + added + 0.5).astype(np.float32)})
 
 
 def rescale_wide(x: Encoding, y: Encoding, *, is_rounded_twice: bool = True) -> Array:
