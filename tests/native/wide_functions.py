@@ -6,27 +6,14 @@ import numpy as np
 
 import edgewright
 from edgewright.backends.htp.wide_functions import CURVE_ONE, CURVE_UNITS, FILE, UNITS
-from edgewright.core.numbers import Array, DType
-from edgewright.ir.encodings import Encoding
-from edgewright.ir.graph import Graph, Node
+from edgewright.core.numbers import Array
 from edgewright.ir.op import Op
-from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Gelu, Sigmoid
 from tests.native.equality import emulate
+from tests.native.wide_cases import build_function
 
-SHAPE = (1, 32, 64, 32)
 # Inputs are repeated with so many bits more, so that gates near zero can be told apart.
 FINER_BITS = (0, 4, 8, 11)
-
-
-def build_function(op: Op, x: Encoding, y: Encoding) -> tuple[Graph, dict[str, Array]]:
-    """A network of one op that is fed with every integer."""
-    graph = Graph("g")
-    kinds = [TensorType(SHAPE, DType.UFIXED_POINT_16, None, encoding) for encoding in (x, y)]
-    graph.add_input("x", kinds[0])
-    graph.add(Node("n", op, ["x"], ["y"]), [kinds[1]])
-    graph.outputs = ["y"]
-    return graph, {"x": np.arange(1 << 16, dtype=np.uint16).reshape(SHAPE)}
 
 
 def measure_sigmoid() -> Array:
@@ -51,10 +38,7 @@ def measure_gelu() -> Array:
 
 def _measure(op: Op, scales: list[float], stored: float = 0.0) -> list[Array]:
     """Results of inputs from zero up; in steps of the input where no others are asked for."""
-    pairs = [
-        build_function(op, Encoding((scale,), (0,), bitwidth=16), Encoding((stored or scale,), (0,), bitwidth=16))
-        for scale in scales
-    ]
+    pairs = [build_function(op, (scale, 0), (stored or scale, 0)) for scale in scales]
     found = emulate([graph for graph, _ in pairs], [feed for _, feed in pairs])
     return [outputs["y"].reshape(-1).astype(np.int64) for outputs in found]
 
