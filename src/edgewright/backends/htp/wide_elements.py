@@ -77,11 +77,11 @@ def find_factor(a: Encoding, b: Encoding, y: Encoding) -> WideFactor | None:
         return None
     bits = min(MOST_SHIFT, PRODUCT_BITS - 1 - int(np.floor(np.log2(ratio))))
     whole = int(np.rint(ratio * 2.0**bits))
-    # What the middle of all products adds is rounded by itself; both pass through float32.
+    # The middle of all products passes through float32; what it adds is rounded by itself.
     middle = np.float32((2 * a.offsets[0] + LAST) * (2 * b.offsets[0] + LAST) / 2)
     centre = away_from_zero(float(middle))
     exact, unit = centre * whole, 1 << LOST_BITS
-    added = int(np.floor(float(np.float32(exact / unit)) + 0.5)) * unit - exact
+    added = (exact + unit // 2) // unit * unit - exact
     return WideFactor(whole / 2.0**bits, added / 2.0**bits)
 
 
