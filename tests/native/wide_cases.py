@@ -81,7 +81,5 @@ def _list_cases(number: int, x: Numbers, y: Numbers) -> dict[str, Callable[[], C
 
 
 WIDE_EXACT = {
-    name: case
-    for number, (x, y) in enumerate(ENCODINGS)
-    for name, case in _list_cases(number, x, y).items()
+    name: case for number, (x, y) in enumerate(ENCODINGS) for name, case in _list_cases(number, x, y).items()
 }

@@ -23,7 +23,7 @@ from edgewright.backends.htp.requantize import (
 )
 from edgewright.backends.htp.resized_values import blend_places, repeat_places
 from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
-from edgewright.backends.htp.wide_functions import gate_curve, gate_line, tabulate_sigmoid
+from edgewright.backends.htp.wide_functions import gate_curve, gate_line, compute_sigmoid
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -87,7 +87,7 @@ def _matmul(graph: Graph, node: Node) -> SumForm | None:
     return SumForm(inputs, {}, (cut, *cut_sums((factor.value / factor.cut)[0])))
 
 
-def _gate_wide(graph: Graph, node: Node) -> SumForm | None:
+def _compute_hard_swish(graph: Graph, node: Node) -> SumForm | None:
     """HardSwish of 16 bits, by the product before it or as a table."""
     return pass_gated(graph, node) or gate_line(graph, node)
 
@@ -151,7 +151,7 @@ RULES: dict[type[Op], Rule] = {
     ReluMinMax: clamp_wide,
     ResizeBilinear: blend_places,
     ResizeNearestNeighbor: repeat_places,
-    Sigmoid: tabulate_sigmoid,
+    Sigmoid: compute_sigmoid,
 }
 WIDE_RULES: dict[type[Op], Rule] = {
     Conv2d: round_product,
@@ -165,11 +165,11 @@ WIDE_RULES: dict[type[Op], Rule] = {
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
     Gelu: gate_curve,
-    HardSwish: _gate_wide,
+    HardSwish: _compute_hard_swish,
     Relu: clamp_wide,
     Relu6: clamp_wide,
     ReluMinMax: clamp_wide,
     ResizeBilinear: blend_places,
     ResizeNearestNeighbor: repeat_places,
-    Sigmoid: tabulate_sigmoid,
+    Sigmoid: compute_sigmoid,
 }

@@ -34,13 +34,13 @@ def _way(graph: Graph, node: Node) -> list[Node]:
         way.insert(0, maker)
         if not isinstance(maker.op, Reshape):
             is_same = graph.types[value].encoding == graph.types[node.outputs[0]].encoding
-            is_read = has_coarse_sums(graph, maker) or _reads_wide_sums(graph, maker, node)
+            is_read = has_coarse_sums(graph, maker) or _is_reading_wide_sums(graph, maker, node)
             return way if is_read and (not is_same or node.op.is_gated_on_htp) else []
         value = maker.inputs[0]
     return []
 
 
-def _reads_wide_sums(graph: Graph, maker: Node, node: Node) -> bool:
+def _is_reading_wide_sums(graph: Graph, maker: Node, node: Node) -> bool:
     """Whether sums of 16 bits are clamped or gated, whatever is stored of them."""
     types = {graph.types[value].dtype for value in (*maker.outputs, *node.outputs)}
     if types != {DType.UFIXED_POINT_16}:

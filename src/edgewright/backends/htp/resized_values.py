@@ -1,4 +1,4 @@
-"""Resized images of 8 and 16 bits, as HTP rounds them: first to steps of the input, then to those of the output."""
+"""Resized images of 8 and 16 bits, as HTP rounds them: to steps of the input, then to those of the output."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from edgewright.backends.htp.requantize import shift_down
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 
-# Bits of the factor from one scale to the other; below this ratio values are rounded to parts of a step first.
+# Bits of the factor from one scale to the other; below this ratio values are rounded to parts first.
 FACTOR_BITS, LARGEST_PARTED, PARTS = 15, 0.5, 128
 
 

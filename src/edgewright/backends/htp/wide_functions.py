@@ -32,7 +32,7 @@ GATE_ONE, STEEPNESS, FEWEST_PARTS_BITS = 1 << 15, 6, -2
 CURVE_UNITS, CURVE_ONE = 2.0**14 / 2.0**0.5, 1 << 12
 
 
-def tabulate_sigmoid(graph: Graph, node: Node) -> SumForm | None:
+def compute_sigmoid(graph: Graph, node: Node) -> SumForm | None:
     """Distances from zero are cut to whole units; the results of negative ones mirror the others."""
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
     if x is None or y is None:

@@ -27,9 +27,7 @@ def move_wide(graph: Graph, node: Node) -> SumForm | None:
         for value, kind in given.items()
         if kind.encoding
     }
-    constants = {
-        value: tables[value][graph.constants[value]] for value in tables if value in graph.constants
-    }
+    constants = {value: tables[value][graph.constants[value]] for value in tables if value in graph.constants}
     return SumForm({}, constants, tables=tables)
 
 

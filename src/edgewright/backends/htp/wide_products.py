@@ -38,9 +38,7 @@ def cut_wide(factor: Multiplier, x: Encoding, total: Array, bias: Array) -> tupl
     )
 
 
-def gate_wide(
-    factor: Multiplier, x: Encoding, total: Array, bias: Array, scales: Array
-) -> tuple[Step, ...]:
+def gate_wide(factor: Multiplier, x: Encoding, total: Array, bias: Array, scales: Array) -> tuple[Step, ...]:
     """HardSwish of sums of high bytes, cut to a step; ``scales`` are those of the weights.
 
     One element in a hundred is a step away: a gate has as many bits here as float64.
