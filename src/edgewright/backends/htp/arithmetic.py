@@ -23,7 +23,7 @@ from edgewright.backends.htp.requantize import (
 )
 from edgewright.backends.htp.resized_values import blend_places, repeat_places
 from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
-from edgewright.backends.htp.wide_functions import gate_curve, gate_line, compute_sigmoid
+from edgewright.backends.htp.wide_functions import compute_sigmoid, gate_curve, gate_line
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
