@@ -121,6 +121,9 @@ class RandomNet:
         if limits is not None:
             low, high = max(low, limits[0]), min(high, limits[1])
         scale = max(high - low, 1e-4) / ((1 << bits) - 1)
+        if limits == (0, 1):
+            # Quantizers let sigmoids and shares cover just this, in a power of two of parts.
+            low, scale = 0.0, 2.0**-bits
         encoding = Encoding((scale,), (round(low / scale),), bitwidth=bits)
         kind = TensorType(real.shape, DType[f"UFIXED_POINT_{bits}"], None, encoding)
         return kind, encoding.encode(real.astype(np.float32), kind.dtype)

@@ -24,6 +24,7 @@ from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.quant import Convert
 from edgewright.ops.reduce_softmax import Softmax
+from tests.native.wide_cases import WIDE_EXACT
 
 KINDS = ("conv", "strided", "few", "pointwise", "sparse", "depthwise", "strided_depthwise", "product")
 
@@ -221,4 +222,5 @@ EXACT: dict[str, Callable[[], tuple[Graph, dict[str, Array]]]] = {
     **{f"store-{scale}": partial(stored, scale) for scale in (0.0418, 0.3, 0.0021, 7.7)},
     **{f"softmax-{scale}": partial(shared_out, scale) for scale in (0.005, 0.02, 0.1)},
     "matmul": multiplied,
+    **WIDE_EXACT,
 }

@@ -36,10 +36,20 @@ WIDE = (
     "PoolAvg2d, 2x2",
     "PoolAvg2d, whole image",
     "ReduceMean, image",
+    "Multiply, channels",
+    "Multiply, itself",
+    "Conv2d + SiLU",
+    "squeeze and excite",
 )
 
 
-NARROW = ("Conv2d + Relu, same encoding", "Batchnorm", "PoolAvg2d, 2x2")
+NARROW = (
+    "Conv2d + Relu, same encoding",
+    "Batchnorm",
+    "PoolAvg2d, 2x2",
+    "Multiply, itself",
+    "ResizeBilinear, x2",
+)
 
 
 @pytest.mark.parametrize("case", NARROW)
@@ -50,6 +60,12 @@ def test_what_is_rounded_by_kernels_of_its_own_is_that_of_the_emulator(case: str
 @pytest.mark.parametrize("case", WIDE)
 def test_sums_of_16_bits_are_those_of_the_emulator(case: str) -> None:
     assert measure(case, "w8a16", 3).equal >= ENOUGH
+
+
+def test_a_hard_swish_of_16_bits_reads_the_sums_not_what_is_stored_of_them() -> None:
+    found = measure("Conv2d + HardSwish", "w8a16", 3)
+    assert found.equal >= 0.985
+    assert found.furthest <= 1
 
 
 FLOATS = (

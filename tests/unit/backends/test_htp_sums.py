@@ -26,7 +26,7 @@ GENUINE = json.loads((Path(__file__).parents[2] / "golden" / "htp_exact.json").r
 
 def run(case: str, backend: str) -> Array:
     graph, feed = EXACT[case]()
-    return find_backend(backend).prepare(graph, RunOptions(threads=1)).run(feed)["y"]
+    return find_backend(backend).prepare(graph, RunOptions(threads=1)).run(feed)[graph.outputs[0]]
 
 
 @pytest.mark.parametrize("case", EXACT)

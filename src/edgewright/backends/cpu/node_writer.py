@@ -150,11 +150,13 @@ class NodeWriter(Writer):
 
     def _write_whole(self, lowering: Lowering, node: Node, form: SumForm, first: str = "") -> str:
         """The sums of an op on whole numbers; ``first`` is what its first input is read as."""
-        for value in filter(None, node.inputs):
+        for value in filter(None, dict.fromkeys(node.inputs)):
             if value in form.constants:
                 self._stand_ins[value] = self.constant(form.constants[value])
             elif first:
                 self._stand_ins[value] = first
+            elif value in form.tables:
+                self._stand_ins[value] = look_up(self, self.value(value), form.tables[value])
             else:
                 seen = replace(self.graph.types[value], encoding=form.inputs[value])
                 whole = shift_value(self, self.decoded(self.value(value), seen), form.shifts.get(value, 0.0))

@@ -76,8 +76,10 @@ class SumForm:
     shifts: Mapping[str, float] = field(default_factory=dict)
     # What inputs are multiplied with, in float64.
     factors: Mapping[str, float] = field(default_factory=dict)
-    # Where the result only depends on the one input, which has 8 bits: the integer that each of its has.
+    # Where the result only depends on the one input: the integer that each of its integers has.
     table: Array | None = None
+    # The real numbers that integers of inputs are read as, where these are not evenly spaced.
+    tables: Mapping[str, Array] = field(default_factory=dict)
     wide: WideSums | None = None
 
 

@@ -21,12 +21,15 @@ from edgewright.backends.htp.requantize import (
     multiplier,
     sum_weights,
 )
-from edgewright.backends.htp.wide_elements import add_wide
+from edgewright.backends.htp.resized_values import blend_places, repeat_places
+from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
+from edgewright.backends.htp.wide_functions import compute_sigmoid, gate_curve, gate_line
+from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import HardSwish, Prelu
+from edgewright.ops.activation import Gelu, HardSwish, Prelu, Relu, Relu6, ReluMinMax, Sigmoid
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.elementwise import (
@@ -44,6 +47,7 @@ from edgewright.ops.quant import Convert
 from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.reference import fills_gaps
+from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
 
 # Offsets of a sum's operands are added in these units.
 OFFSET_UNIT = 256
@@ -55,7 +59,7 @@ def htp_sums(graph: Graph, node: Node) -> SumForm | None:
     is_moved = node.op.keeps_encoding and not fills_gaps(node.op)
     rule = RULES.get(type(node.op), move_values if is_moved else None)
     if _has_width(graph, node, is_wide):
-        rule = WIDE_RULES.get(type(node.op))
+        rule = WIDE_RULES.get(type(node.op), move_wide if is_moved else None)
     elif rule is not convert_values and not _has_width(graph, node, is_byte):
         return None
     return None if rule is None else rule(graph, node)
@@ -81,6 +85,11 @@ def _matmul(graph: Graph, node: Node) -> SumForm | None:
     inputs = {value: Encoding((1.0,), e.offsets) for value, e in zip(operands, (a, b), strict=True)}
     cut = Step("Mul", factor.cut[0].astype(np.float32))
     return SumForm(inputs, {}, (cut, *cut_sums((factor.value / factor.cut)[0])))
+
+
+def _compute_hard_swish(graph: Graph, node: Node) -> SumForm | None:
+    """HardSwish of 16 bits, by the product before it or as a table."""
+    return pass_gated(graph, node) or gate_line(graph, node)
 
 
 def _softmax(graph: Graph, node: Node) -> SumForm | None:
@@ -137,6 +146,12 @@ RULES: dict[type[Op], Rule] = {
     PoolAvg2d: average_places,
     Prelu: bend_values,
     ReduceMean: average_axes,
+    Relu: clamp_wide,
+    Relu6: clamp_wide,
+    ReluMinMax: clamp_wide,
+    ResizeBilinear: blend_places,
+    ResizeNearestNeighbor: repeat_places,
+    Sigmoid: compute_sigmoid,
 }
 WIDE_RULES: dict[type[Op], Rule] = {
     Conv2d: round_product,
@@ -144,6 +159,17 @@ WIDE_RULES: dict[type[Op], Rule] = {
     FullyConnected: round_product,
     ElementWiseAdd: add_wide,
     ElementWiseSubtract: add_wide,
+    ElementWiseMultiply: multiply_wide,
+    ElementWiseMaximum: move_wide,
+    ElementWiseMinimum: move_wide,
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
+    Gelu: gate_curve,
+    HardSwish: _compute_hard_swish,
+    Relu: clamp_wide,
+    Relu6: clamp_wide,
+    ReluMinMax: clamp_wide,
+    ResizeBilinear: blend_places,
+    ResizeNearestNeighbor: repeat_places,
+    Sigmoid: compute_sigmoid,
 }

@@ -31,7 +31,7 @@ def multiply_values(graph: Graph, node: Node) -> SumForm | None:
     types = [graph.types[value] for value in (*node.inputs, *node.outputs)]
     if not all(map(is_byte, types)):
         return None
-    gated = _find_gated(graph, node)
+    gated = find_gated(graph, node)
     if gated:
         return _tabulate(graph, node, gated, lambda x: x / (1 + np.exp(-x)))
     numbers = [v for v in node.inputs if v in graph.constants and graph.constants[v].size == 1]
@@ -62,7 +62,7 @@ def _multiply(a: Encoding, b: Encoding, y: Encoding) -> tuple[Step, ...] | None:
     return shift_down(np.asarray(whole / 2.0**shift), np.asarray((added - exact) / 2.0**shift + 0.5))
 
 
-def _find_gated(graph: Graph, node: Node) -> str:
+def find_gated(graph: Graph, node: Node) -> str:
     """The value that is multiplied with its own sigmoid; "" where none is."""
     for value, gate in (node.inputs, node.inputs[::-1]):
         maker = graph.producer(gate)

@@ -1,8 +1,8 @@
-"""Activations that HTP computes from the sums before them, not from the 8 bits these are stored in."""
+"""Activations that HTP computes from the sums before them, not from what is stored of these."""
 
 from dataclasses import replace
 
-from edgewright.backends.htp.products import has_coarse_sums
+from edgewright.backends.htp.products import has_coarse_sums, has_cut_sums
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -34,16 +34,18 @@ def _way(graph: Graph, node: Node) -> list[Node]:
         way.insert(0, maker)
         if not isinstance(maker.op, Reshape):
             is_same = graph.types[value].encoding == graph.types[node.outputs[0]].encoding
-            is_read = has_coarse_sums(graph, maker) or _is_wide_clamp(graph, maker, node)
+            is_read = has_coarse_sums(graph, maker) or _is_reading_wide_sums(graph, maker, node)
             return way if is_read and (not is_same or node.op.is_gated_on_htp) else []
         value = maker.inputs[0]
     return []
 
 
-def _is_wide_clamp(graph: Graph, maker: Node, node: Node) -> bool:
-    """Whether sums of 16 bits are clamped: by the bounds alone, not by what is stored of them."""
-    types = [graph.types[value].dtype for value in (*maker.outputs, *node.outputs)]
-    return node.op.is_clamp and maker.op.is_product and set(types) == {DType.UFIXED_POINT_16}
+def _is_reading_wide_sums(graph: Graph, maker: Node, node: Node) -> bool:
+    """Whether sums of 16 bits are clamped or gated, whatever is stored of them."""
+    types = {graph.types[value].dtype for value in (*maker.outputs, *node.outputs)}
+    if types != {DType.UFIXED_POINT_16}:
+        return False
+    return has_cut_sums(graph, maker) if node.op.is_gated_on_htp else node.op.is_clamp and maker.op.is_product
 
 
 def _fuse(graph: Graph, node: Node) -> None:

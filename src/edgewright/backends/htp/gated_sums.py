@@ -6,7 +6,7 @@ What the encoding between the two is makes no difference.
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
-from edgewright.backends.htp.requantize import Multiplier, is_byte
+from edgewright.backends.htp.requantize import Multiplier, is_byte, is_wide
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Reshape
@@ -29,7 +29,7 @@ def is_gated(graph: Graph, node: Node) -> bool:
         value = reader.outputs[0]
         if not isinstance(reader.op, Reshape):
             is_same = graph.types[value].encoding == kind.encoding
-            return reader.op.is_gated_on_htp and is_byte(kind) and is_same
+            return reader.op.is_gated_on_htp and (is_byte(kind) or is_wide(kind)) and is_same
     return False
 
 
@@ -55,7 +55,8 @@ def pass_gated(graph: Graph, node: Node) -> SumForm | None:
     encoding = graph.types[node.inputs[0]].encoding
     if maker is None or encoding is None or not maker.op.is_product or not is_gated(graph, maker):
         return None
-    return SumForm({node.inputs[0]: encoding}, table=np.arange(1 << 8, dtype=np.uint8))
+    stored = graph.types[node.inputs[0]].dtype.numpy
+    return SumForm({node.inputs[0]: encoding}, table=np.arange(1 << encoding.bitwidth).astype(stored))
 
 
 def cut_gated(factor: Multiplier, offset: int) -> Array:

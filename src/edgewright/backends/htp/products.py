@@ -17,7 +17,7 @@ from edgewright.backends.htp.requantize import (
     multiplier,
     shift_down,
 )
-from edgewright.backends.htp.wide_products import WIDE_BITS, cut_wide, split_input
+from edgewright.backends.htp.wide_products import WIDE_BITS, cut_wide, gate_wide, split_input
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -98,8 +98,13 @@ class Product:
 
 def has_coarse_sums(graph: Graph, node: Node) -> bool:
     """Whether a node is a sum of products of 8 bits that HTP cuts before it rounds it."""
+    return has_cut_sums(graph, node) and is_byte(graph.types[node.outputs[0]])
+
+
+def has_cut_sums(graph: Graph, node: Node) -> bool:
+    """Whether a node is a sum of products, of 8 or 16 bits, that HTP cuts before it rounds it."""
     product = find_product(graph, node)
-    return product is not None and not product.is_fine and is_byte(graph.types[node.outputs[0]])
+    return product is not None and not product.is_fine
 
 
 def find_product(graph: Graph, node: Node) -> Product | None:
@@ -158,6 +163,8 @@ def _round_wide(product: Product) -> SumForm | None:
     if product.is_fine:
         added = product.bias if product.bias.size else np.zeros(total.shape)
         steps = _round_whole(factor, product.y.offsets[0], added)
+    elif is_gated(product.graph, product.node):
+        steps = gate_wide(factor, product.x, total, product.add_bias(256.0), product.scales)
     else:
         steps = cut_wide(factor, product.x, total, product.add_bias(256.0))
     return _write_form(product, np.ones_like(factor.cut), np.zeros(total.shape), steps, wide)

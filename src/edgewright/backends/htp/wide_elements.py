@@ -1,15 +1,25 @@
 """Ops of 16 bits that compute element by element, as HTP rounds them."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
+from edgewright.backends.htp.element_sums import find_gated
 from edgewright.backends.htp.requantize import away_from_zero
+from edgewright.backends.htp.wide_functions import UNIT_RANGE, find_sigmoid
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 
 # The larger factor of a sum has so many bits.
 SUM_BITS = 15
+# A product's factor has at most so many bits, and so many of them below a step; this many of those are lost
+# in what is added for the offsets.
+PRODUCT_BITS, MOST_SHIFT, LOST_BITS = 31, 34, 31
+# Parts of a step that a gated product is rounded to first.
+PARTS = 8
+LAST = 65535
 ROUND_UP = (Step("Add", np.asarray(0.5)), Step("Floor"), Step("Cast", to=DType.FLOAT_32))
 
 
@@ -31,3 +41,56 @@ def add_wide(graph: Graph, node: Node) -> SumForm | None:
         if value in graph.constants
     }
     return SumForm(whole, constants, ROUND_UP, factors=factors)
+
+
+@dataclass(frozen=True)
+class WideFactor:
+    """What products of whole numbers are multiplied with, and what is added to them, in steps."""
+
+    value: float
+    added: float
+
+
+def multiply_wide(graph: Graph, node: Node) -> SumForm | None:
+    """Products of whole numbers times one factor, halves up; a value times its own sigmoid is a table."""
+    a, b, y = (graph.types[value].encoding for value in (*node.inputs, *node.outputs))
+    gated = find_gated(graph, node)
+    factor = None if a is None or b is None or y is None or gated else find_factor(a, b, y)
+    if gated and y is not None:
+        return _gate_values(graph, gated, y)
+    if a is None or b is None or factor is None:
+        return None
+    steps = (Step("Mul", np.asarray(factor.value)), Step("Add", np.asarray(factor.added)), *ROUND_UP)
+    inputs = {value: Encoding((1.0,), e.offsets) for value, e in zip(node.inputs, (a, b), strict=True)}
+    constants = {
+        value: graph.constants[value].astype(np.float64) + e.offsets[0]
+        for value, e in inputs.items()
+        if value in graph.constants
+    }
+    return SumForm(inputs, constants, steps, factors=dict.fromkeys(inputs, 1.0))
+
+
+def find_factor(a: Encoding, b: Encoding, y: Encoding) -> WideFactor | None:
+    """From products of steps to steps; None beyond float32."""
+    ratio = float(np.float32(a.scales[0]) * np.float32(b.scales[0]) / np.float32(y.scales[0]))
+    if not (np.isfinite(ratio) and ratio > 0):
+        return None
+    bits = min(MOST_SHIFT, PRODUCT_BITS - 1 - int(np.floor(np.log2(ratio))))
+    whole = int(np.rint(ratio * 2.0**bits))
+    # The middle of all products passes through float32; what it adds is rounded by itself.
+    middle = np.float32((2 * a.offsets[0] + LAST) * (2 * b.offsets[0] + LAST) / 2)
+    centre = away_from_zero(float(middle))
+    exact, unit = centre * whole, 1 << LOST_BITS
+    added = (exact + unit // 2) // unit * unit - exact
+    return WideFactor(whole / 2.0**bits, added / 2.0**bits)
+
+
+def _gate_values(graph: Graph, value: str, y: Encoding) -> SumForm | None:
+    """All results; the encoding of the sigmoid does not matter, and products are rounded to parts first."""
+    x = graph.types[value].encoding
+    factor = None if x is None else find_factor(x, UNIT_RANGE, y)
+    if x is None or factor is None:
+        return None
+    products = (np.arange(LAST + 1) + float(x.offsets[0])) * find_sigmoid(x)
+    steps = np.floor(products * factor.value + factor.added + 0.5 / PARTS + 0.5) - y.offsets[0]
+    return SumForm({value: x}, table=np.clip(steps, 0, LAST).astype(np.uint16))

@@ -13,6 +13,8 @@ from edgewright.ir.encodings import Encoding
 # Bits of the multiplier of such sums; a step of the output has so many parts of a cut sum, in bits.
 WIDE_BITS, WIDE_PARTS_BITS = 22, 8
 BYTE = 256
+# By how much a value has to grow for a gate to open.
+STEEPNESS = 6
 
 
 def split_input(x: Encoding, total: Array, *, is_cut: bool) -> WideSums:
@@ -23,8 +25,7 @@ def split_input(x: Encoding, total: Array, *, is_cut: bool) -> WideSums:
 
 def cut_wide(factor: Multiplier, x: Encoding, total: Array, bias: Array) -> tuple[Step, ...]:
     """The middle of the part that a sum of high bytes lies in, times its factor, halves up."""
-    # What the zero point adds is rounded by itself, halves down.
-    added = np.ceil(-(-x.offsets[0] % BYTE) * total / BYTE - 0.5) + bias
+    added = _add_zero(x, total) + bias
     value, parts = factor.value * BYTE, np.exp2(factor.exponent + np.log2(BYTE) + WIDE_PARTS_BITS)
     if np.all(parts >= 1):
         return shift_down(value, (added + 0.5 / parts) * value + 0.5)
@@ -35,3 +36,30 @@ def cut_wide(factor: Multiplier, x: Encoding, total: Array, bias: Array) -> tupl
         Step("Floor"),
         *shift_down(value / parts, 0.5 * value / parts + 0.5),
     )
+
+
+def gate_wide(factor: Multiplier, x: Encoding, total: Array, bias: Array, scales: Array) -> tuple[Step, ...]:
+    """HardSwish of sums of high bytes, cut to a step; ``scales`` are those of the weights.
+
+    One element in a hundred is a step away: a gate has as many bits here as float64.
+    """
+    real = BYTE * x.scales[0] * scales
+    gate = (
+        Step("Mul", real / STEEPNESS),
+        Step("Add", np.asarray(0.5)),
+        Step("Max", np.asarray(0.0)),
+        Step("Min", np.asarray(1.0)),
+        Step("Mul", factor.exact * BYTE),
+    )
+    return (
+        Step("Cast", to=DType.FLOAT_64),
+        Step("Add", _add_zero(x, total) + bias),
+        Step("Mul", branch=gate),
+        Step("Floor"),
+        Step("Cast", to=DType.FLOAT_32),
+    )
+
+
+def _add_zero(x: Encoding, total: Array) -> Array:
+    """What the zero point adds to the sums of high bytes: it is rounded by itself, halves down."""
+    return np.asarray(np.ceil(-(-x.offsets[0] % BYTE) * total / BYTE - 0.5))

@@ -1,0 +1,99 @@
+"""Functions of 16 bits, as HTP computes them: the input in units of its own, a result of few bits for each.
+
+`python -m tests.native.wide_functions` asks the genuine emulator for these results; what it gave is kept as
+the difference from one to the next.
+"""
+
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+from edgewright.backends.cpu.sums import SumForm
+from edgewright.backends.htp.wide_moves import rescale_wide
+from edgewright.core.numbers import Array
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+
+FILE = "wide_functions.npz"
+INTEGERS = 1 << 16
+# Units of a sigmoid's input in one, and the largest whole number of them.
+UNITS, MOST_UNITS = 6144, INTEGERS - 1
+# Bits of the factor from steps of the input to units, and how many of them lie below a unit at most.
+FACTOR_BITS, MOST_SHIFT = 15, 15
+# What results are stored in before they get the scale of the output: even numbers.
+UNIT_RANGE = Encoding((1 / INTEGERS,), (0,), bitwidth=16)
+LARGEST_EVEN = INTEGERS - 2
+# Scales that are taken for the same.
+UNIT_SCALES = (np.float32(1 / INTEGERS), np.float32(1 / (INTEGERS - 1)))
+# A gate's one, by how much its input has to grow for that, and the power of two that is half a part of it.
+GATE_ONE, STEEPNESS, FEWEST_PARTS_BITS = 1 << 15, 6, -2
+# Units of a Gelu's input in one, and its gate's one.
+CURVE_UNITS, CURVE_ONE = 2.0**14 / 2.0**0.5, 1 << 12
+
+
+def compute_sigmoid(graph: Graph, node: Node) -> SumForm | None:
+    """Distances from zero are cut to whole units; the results of negative ones mirror the others."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None:
+        return None
+    shares = find_sigmoid(x)
+    if y.offsets[0] or np.float32(y.scales[0]) not in UNIT_SCALES:
+        shares = rescale_wide(UNIT_RANGE, y)[shares.astype(np.int64)] - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(shares, 0, INTEGERS - 1).astype(np.uint16))
+
+
+def find_sigmoid(x: Encoding) -> Array:
+    """Of each integer, in 65,536 parts of one."""
+    whole = np.arange(INTEGERS) + float(x.offsets[0])
+    ratio = float(np.float32(x.scales[0])) * UNITS
+    bits = min(MOST_SHIFT, FACTOR_BITS - 1 - int(np.floor(np.log2(ratio))))
+    factor = np.floor(ratio * 2.0**bits + 0.5) / 2.0**bits
+    units = np.minimum(np.floor(np.abs(whole) * factor), MOST_UNITS).astype(np.int64)
+    upper = 2 * _read_results()["Sigmoid"][units]
+    return np.asarray(np.where(whole >= 0, upper, LARGEST_EVEN - upper))
+
+
+def gate_line(graph: Graph, node: Node) -> SumForm | None:
+    """HardSwish: steps of the output times a gate of 15 bits, which is computed from those of the input."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None:
+        return None
+    whole = np.arange(INTEGERS) + float(x.offsets[0])
+    moved = np.floor(whole * _keep_bits(x.scales[0] / y.scales[0]) + 0.5)
+    steps = np.floor(moved * _find_gate(whole, x.scales[0]) / GATE_ONE + 0.5) - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
+
+
+def _find_gate(whole: Array, scale: float) -> Array:
+    """A line from 0 to 1, which it does not reach; it is rounded to parts first, of small slopes to more."""
+    slope = _keep_bits(scale / STEEPNESS * GATE_ONE)
+    parts = 2.0 ** min(FEWEST_PARTS_BITS, int(np.floor(np.log2(slope))))
+    line = np.floor(whole * slope + parts + 0.5) + GATE_ONE // 2
+    return np.asarray(np.clip(line, 0, GATE_ONE - 1))
+
+
+def gate_curve(graph: Graph, node: Node) -> SumForm | None:
+    """Gelu: distances from zero times a gate of 12 bits, rounded, and then cut to steps of the output."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None:
+        return None
+    whole = np.arange(INTEGERS) + float(x.offsets[0])
+    units = np.floor(np.abs(whole) * _keep_bits(x.scales[0] * CURVE_UNITS) + 0.5)
+    upper = _read_results()["Gelu"][np.minimum(units, MOST_UNITS).astype(np.int64)]
+    gate = np.where(whole >= 0, upper, np.maximum(CURVE_ONE - upper, 0))
+    gated = np.floor(np.abs(whole) * gate / CURVE_ONE + 0.5)
+    steps = np.sign(whole) * np.floor(gated * _keep_bits(x.scales[0] / y.scales[0])) - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
+
+
+def _keep_bits(number: float) -> float:
+    """A number with 15 bits."""
+    unit = 2.0 ** (int(np.floor(np.log2(number))) - FACTOR_BITS + 1)
+    return float(np.rint(number / unit) * unit)
+
+
+@cache
+def _read_results() -> dict[str, Array]:
+    with files("edgewright").joinpath("_data", FILE).open("rb") as file, np.load(file) as stored:
+        return {name: np.cumsum(stored[name].astype(np.int32)) for name in stored}

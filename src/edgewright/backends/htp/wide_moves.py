@@ -1,0 +1,63 @@
+"""Values of 16 bits that only get another scale, as HTP rounds them: a table for each."""
+
+import numpy as np
+
+from edgewright.backends.cpu.sums import SumForm
+from edgewright.backends.htp.requantize import is_wide
+from edgewright.core.numbers import Array
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+
+INTEGERS = 1 << 16
+# Bits of a factor below a step, and how many of them products and offsets lose before they are added.
+FACTOR_BITS, LOST_BITS = 18, 15
+
+
+def move_wide(graph: Graph, node: Node) -> SumForm | None:
+    """Each value gets the scale of the output from its own; None where all have it."""
+    y = graph.types[node.outputs[0]].encoding
+    given = {value: graph.types[value] for value in node.inputs if value}
+    if y is None or not all(map(is_wide, given.values())) or not _has_scales(given, y):
+        return None
+    # Values that are compared are rounded once.
+    is_copied = node.op.keeps_encoding
+    tables = {
+        value: rescale_wide(kind.encoding, y, is_rounded_twice=is_copied)
+        for value, kind in given.items()
+        if kind.encoding
+    }
+    constants = {value: tables[value][graph.constants[value]] for value in tables if value in graph.constants}
+    return SumForm({}, constants, tables=tables)
+
+
+def clamp_wide(graph: Graph, node: Node) -> SumForm | None:
+    """A value that is moved, within bounds that are the nearest steps."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None or (x.scales == y.scales and x.offsets == y.offsets):
+        return None
+    low, high = (np.rint(bound / y.scales[0]) for bound in node.op.value_range())
+    steps = np.clip(rescale_wide(x, y), low, high) - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
+
+
+def rescale_wide(x: Encoding, y: Encoding, *, is_rounded_twice: bool = True) -> Array:
+    """The steps of the output, counted from its zero, that each integer stands for."""
+    ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
+    factor = np.rint(ratio * (1 << FACTOR_BITS))
+    # What the offset adds passes through float32.
+    added = _round_up(np.float32(x.offsets[0] * factor / (1 << LOST_BITS)).astype(np.float64))
+    products = np.arange(INTEGERS) * factor / (1 << LOST_BITS)
+    parts = (_round_up(products) if is_rounded_twice else products) + added
+    return _round_up(parts / (1 << (FACTOR_BITS - LOST_BITS))).astype(np.float32)
+
+
+def _round_up(numbers: Array) -> Array:
+    """The nearest whole numbers, halves up."""
+    return np.asarray(np.floor(numbers + 0.5))
+
+
+def _has_scales(given: dict[str, TensorType], y: Encoding) -> bool:
+    """Whether a value has another scale or offset than the output."""
+    encodings = [kind.encoding for kind in given.values() if kind.encoding is not None]
+    return any(x.scales != y.scales or x.offsets != y.offsets for x in encodings)

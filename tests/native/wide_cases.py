@@ -1,0 +1,85 @@
+"""Small networks of 16 bits, fed with every integer, as the rounding of the simulation is tested with."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
+from edgewright.ir.types import TensorType
+from edgewright.ops.activation import Gelu, HardSwish, Relu, Sigmoid
+from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMultiply
+from edgewright.ops.rearrange import Concat
+from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
+
+SHAPE = (1, 32, 64, 32)
+# Scale and offset of the input, and those of the output.
+ENCODINGS = (
+    ((1.8e-4, -32768), (9.3e-5, -3000)),
+    ((5.1e-5, -41000), (4.2e-5, -6100)),
+    ((3.7e-4, -20123), (2.9e-4, -1400)),
+)
+UNIT_RANGE = (2.0**-16, 0)
+
+Case = tuple[Graph, dict[str, Array]]
+Numbers = tuple[float, int]
+
+
+def build_function(op: Op, x: Numbers, y: Numbers, shape: tuple[int, ...] = SHAPE) -> Case:
+    """A network of one op that is fed with every integer."""
+    graph = Graph("g")
+    graph.add_input("x", _describe(SHAPE, x))
+    graph.add(Node("n", op, ["x"], ["y"]), [_describe(shape, y)])
+    graph.outputs = ["y"]
+    return graph, {"x": np.arange(1 << 16, dtype=np.uint16).reshape(SHAPE)}
+
+
+def combine(op: Op, x: Numbers, y: Numbers, shape: tuple[int, ...] = SHAPE) -> Case:
+    """An op of every integer and of random ones that have the same range, more or less."""
+    graph = Graph("g")
+    graph.add_input("x", _describe(SHAPE, x))
+    graph.add_input("z", _describe(SHAPE, (x[0] * 0.83, x[1] + 977)))
+    graph.add(Node("n", op, ["x", "z"], ["y"]), [_describe(shape, y)])
+    graph.outputs = ["y"]
+    other = np.random.default_rng(0).integers(0, 1 << 16, SHAPE).astype(np.uint16)
+    return graph, {"x": np.arange(1 << 16, dtype=np.uint16).reshape(SHAPE), "z": other}
+
+
+def gate(x: Numbers, y: Numbers) -> Case:
+    """SiLU of every integer."""
+    graph, feed = build_function(Sigmoid(), x, UNIT_RANGE)
+    graph.add(Node("m", ElementWiseMultiply(), ["x", "y"], ["out"]), [_describe(SHAPE, y)])
+    graph.outputs = ["out"]
+    return graph, feed
+
+
+def _describe(shape: tuple[int, ...], numbers: Numbers) -> TensorType:
+    encoding = Encoding((numbers[0],), (numbers[1],), bitwidth=16)
+    return TensorType(shape, DType.UFIXED_POINT_16, None, encoding)
+
+
+def _list_cases(number: int, x: Numbers, y: Numbers) -> dict[str, Callable[[], Case]]:
+    joined, doubled = (*SHAPE[:3], 2 * SHAPE[3]), (1, 2 * SHAPE[1], 2 * SHAPE[2], SHAPE[3])
+    return {
+        f"wide-sigmoid-{number}": partial(build_function, Sigmoid(), x, UNIT_RANGE),
+        f"wide-gelu-{number}": partial(build_function, Gelu(), x, y),
+        f"wide-hard-swish-{number}": partial(build_function, HardSwish(), x, y),
+        f"wide-relu-{number}": partial(build_function, Relu(), x, y),
+        f"wide-silu-{number}": partial(gate, x, y),
+        f"wide-concat-{number}": partial(combine, Concat(axis=3), x, y, joined),
+        f"wide-maximum-{number}": partial(combine, ElementWiseMaximum(), x, y),
+        f"wide-blend-{number}": partial(
+            build_function, ResizeBilinear(size=doubled[1:3], half_pixel_centers=True), x, y, doubled
+        ),
+        f"wide-repeat-{number}": partial(
+            build_function, ResizeNearestNeighbor(size=doubled[1:3]), x, y, doubled
+        ),
+    }
+
+
+WIDE_EXACT = {
+    name: case for number, (x, y) in enumerate(ENCODINGS) for name, case in _list_cases(number, x, y).items()
+}

@@ -1,0 +1,59 @@
+"""Asks the emulator for functions of 16 bits: `python -m tests.native.wide_functions` keeps them."""
+
+from pathlib import Path
+
+import numpy as np
+
+import edgewright
+from edgewright.backends.htp.wide_functions import CURVE_ONE, CURVE_UNITS, FILE, UNITS
+from edgewright.core.numbers import Array
+from edgewright.ir.op import Op
+from edgewright.ops.activation import Gelu, Sigmoid
+from tests.native.equality import emulate
+from tests.native.wide_cases import build_function
+
+# Inputs are repeated with so many bits more, so that gates near zero can be told apart.
+FINER_BITS = (0, 4, 8, 11)
+
+
+def measure_sigmoid() -> Array:
+    """Half of the results from zero up, a unit of the input after the other."""
+    (found,) = _measure(Sigmoid(), [1 / UNITS], 2.0**-16)
+    return found // 2
+
+
+def measure_gelu() -> Array:
+    """The gate of each unit of the input: what all inputs that are rounded to this unit allow."""
+    low, high = np.zeros(1 << 16, np.int64), np.full(1 << 16, 2 * CURVE_ONE)
+    whole = np.arange(1, 1 << 16)
+    found = _measure(Gelu(), [1 / CURVE_UNITS / (1 << bits) for bits in FINER_BITS])
+    for bits, results in zip(FINER_BITS, found, strict=True):
+        units = np.minimum((whole + (1 << bits >> 1)) >> bits, (1 << 16) - 1)
+        lower, upper = ((results[1:] + half) * CURVE_ONE / whole for half in (-0.5, 0.5))
+        np.maximum.at(low, units, np.ceil(lower).astype(np.int64))
+        np.minimum.at(high, units, np.ceil(upper).astype(np.int64) - 1)
+    assert np.all(low <= high), "the emulator's Gelu is no gate of 12 bits"
+    return low
+
+
+def _measure(op: Op, scales: list[float], stored: float = 0.0) -> list[Array]:
+    """Results of inputs from zero up; in steps of the input where no others are asked for."""
+    pairs = [build_function(op, (scale, 0), (stored or scale, 0)) for scale in scales]
+    found = emulate([graph for graph, _ in pairs], [feed for _, feed in pairs])
+    return [outputs["y"].reshape(-1).astype(np.int64) for outputs in found]
+
+
+def find_differences(results: Array) -> Array:
+    """From one result to the next."""
+    return np.diff(results, prepend=0).astype(np.int16)
+
+
+def main() -> None:
+    """Writes what is read by the simulation."""
+    file = Path(edgewright.__file__).parent / "_data" / FILE
+    results = {"Sigmoid": measure_sigmoid(), "Gelu": measure_gelu()}
+    np.savez_compressed(file, **{name: find_differences(found) for name, found in results.items()})
+
+
+if __name__ == "__main__":
+    main()
