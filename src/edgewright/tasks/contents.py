@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterable, Mapping
@@ -18,8 +17,6 @@ from edgewright.core.files import resolve_inside, write_whole
 from edgewright.core.numbers import Array
 from edgewright.tasks.store import Store, locate_content
 from edgewright.tasks.task import to_canonical_json
-
-CACHE = "EDGEWRIGHT_CACHE"
 
 
 @dataclass(frozen=True)
@@ -158,13 +155,6 @@ class Contents:
             f"content {digest[:16]} of the store '{shown(self.store.url)}' is damaged: its hash differs",
             do=f"remove {locate_content(digest)} there and start again",
         )
-
-
-def find_cache() -> Path:
-    """The folder of this machine for contents that were fetched; it may be removed at any time."""
-    named = os.environ.get(CACHE) or os.environ.get("XDG_CACHE_HOME")
-    base = Path(named) if named else Path.home() / ".cache"
-    return (base if os.environ.get(CACHE) else base / "edgewright") / "contents"
 
 
 def hash_file(path: Path) -> str:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from edgewright.config.sweep import count_own_workers
+from edgewright.core.cache import find_cache
 from edgewright.core.errors import BackendCrash, UsageError, shown
 from edgewright.core.events import announce_progress
 from edgewright.core.machine_use import count_cores
 from edgewright.tasks.cluster import ClusterExecutor, OwnClusterExecutor
-from edgewright.tasks.contents import Contents, find_cache
+from edgewright.tasks.contents import Contents
 from edgewright.tasks.executors import Executor, GrowingExecutor, InlineExecutor, LocalExecutor
 from edgewright.tasks.outcome import Outcome, TaskError, read_outcome
 from edgewright.tasks.perform import write_message
@@ -112,7 +113,7 @@ def open_engine(
     opened.prepare()
     executor = _open_executor(cluster, workers, is_growing=is_growing)
     is_inside = isinstance(opened, FolderStore) and executor.is_local
-    cache = Path(opened.url, FETCHED) if is_inside else find_cache()
+    cache = Path(opened.url, FETCHED) if is_inside else find_cache("contents")
     try:
         yield Engine(Contents(opened, cache), executor)
     finally:

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from edgewright.core.cache import find_cache
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.machine_use import measure_processor_time
-from edgewright.tasks.contents import Contents, find_cache
+from edgewright.tasks.contents import Contents
 from edgewright.tasks.job import Job
 from edgewright.tasks.outcome import Outcome, TaskError, read_outcome
 from edgewright.tasks.store import Store, locate_result, open_store
@@ -28,7 +29,7 @@ def perform_message(message: str) -> str:
     """The outcome of a task as a line of text."""
     fields: Mapping[str, Any] = json.loads(message)
     task = Task(**fields["task"])
-    cache = Path(fields["cache"]) if fields["cache"] else find_cache()
+    cache = Path(fields["cache"]) if fields["cache"] else find_cache("contents")
     return perform_task(task, Contents(open_store(fields["store"]), cache)).to_json().decode()
 
 

@@ -16,7 +16,6 @@ from edgewright.backends.cpu.sums import (
     Rounding,
     SumForm,
     WideSums,
-    join_sums,
     look_up,
     round_sums,
     scale_value,
@@ -128,13 +127,13 @@ class NodeWriter(Writer):
         elif form.product is not None:
             assert given is not None
             zero = np.asarray(-given.offsets[0], np.uint8)
-            sums = write_product(self, node, form.product, self.value(node.inputs[0]), zero)
+            sums = [write_product(self, node, form.product, self.value(node.inputs[0]), zero)]
         else:
-            sums = self._write_whole(lowering, node, form)
+            sums = [self._write_whole(lowering, node, form)]
         return [round_sums(self, sums, form, stored, stored.rank - 1)]
 
-    def _write_wide_sums(self, lowering: Lowering, node: Node, form: SumForm, wide: WideSums) -> str:
-        """The sums of two bytes, as one."""
+    def _write_wide_sums(self, lowering: Lowering, node: Node, form: SumForm, wide: WideSums) -> list[str]:
+        """The sums of high and of low bytes."""
         found = []
         for byte, zero in zip(
             split_bytes(self, self.value(node.inputs[0])), divmod(wide.zero, BYTE), strict=True
@@ -145,8 +144,7 @@ class NodeWriter(Writer):
             seen = replace(self.graph.types[node.inputs[0]], dtype=DType.UFIXED_POINT_8)
             whole = replace(seen, encoding=Encoding((1.0,), (-zero,)))
             found.append(self._write_whole(lowering, node, form, self.decoded(byte, whole)))
-        rank = self.graph.types[node.outputs[0]].rank
-        return join_sums(self, found[0], found[1], wide, rank, rank - 1)
+        return found
 
     def _write_whole(self, lowering: Lowering, node: Node, form: SumForm, first: str = "") -> str:
         """The sums of an op on whole numbers; ``first`` is what its first input is read as."""

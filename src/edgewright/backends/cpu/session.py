@@ -14,6 +14,7 @@ import numpy as np
 import onnx
 
 from edgewright.backends.base import NodeTime, RunOptions
+from edgewright.backends.cpu.compiled import DOMAIN, find_kernels
 from edgewright.backends.cpu.dynamic import with_integer_ops
 from edgewright.backends.cpu.engine import onnxruntime
 from edgewright.backends.cpu.foreign import run_source_op
@@ -215,6 +216,8 @@ class _EngineStep:
         is_kept_real = writer.has_fixed_point or _has_real_weights(model)
         left_out = [PAD_FUSION, *([REQUANTIZER] if is_kept_real else [])]
         settings = _make_settings(way.options, is_plain=is_plain)
+        if any(node.domain == DOMAIN for node in model.graph.node):
+            settings.register_custom_ops_library(str(find_kernels()))
         self.starts: list[int] = []
         self._profile: EngineProfile | None = None
         if way.options.is_profiled and not is_plain:

@@ -1,11 +1,12 @@
 """Fixed-point ops as sums of whole numbers that are rounded step by step, as a backend's hardware does it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from edgewright.backends.cpu.fused_steps import SumSteps, round_in_one_pass, split_in_one_pass, sum_channels
 from edgewright.backends.cpu.halves import HalfArithmetic
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
@@ -38,13 +39,15 @@ class Step:
 class IntegerProduct:
     """Rows of stored integers times a matrix of integers [K, N], in units of each column, plus a bias.
 
-    With a window a row is what it sees at one place of an image, place after place.
+    With a window a row is what it sees at one place of an image, place after place. Where that is depthwise
+    the matrix has a number for each place of the window and each channel: [height, width, channels].
     """
 
     matrix: Array
     units: Array
     bias: Array
     window: Geometry | None = None
+    is_depthwise: bool = False
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,8 @@ PLAIN = Rounding()
 
 def write_product(w: "Writer", node: Node, product: IntegerProduct, rows: str, zero: Array) -> str:
     """The sums of a product of the last axis, in real numbers that hold them exactly; rows have 8 bits."""
+    if product.window is not None and product.is_depthwise:
+        return sum_channels(w, rows, (product.matrix, product.units, product.bias), product.window, int(zero))
     if product.window is not None:
         size = w.graph.constants[node.inputs[1]].shape[:2]
         parts = list_window_parts(w, rows, product.window, size, zero)
@@ -117,24 +122,23 @@ def split_bytes(w: "Writer", value: str) -> list[str]:
     base, order = w.before_transpose(value)
     if order is not None:
         return [w.transpose(byte, order) for byte in split_bytes(w, base)]
+    if parts := split_in_one_pass(w, value):
+        return parts
     real = w.node("Cast", value, to=w.code(DType.FLOAT_32))
     high = w.node("Floor", w.node("Mul", real, w.scalar(1 / BYTE, DType.FLOAT_32)))
     low = w.node("Sub", real, w.node("Mul", high, w.scalar(BYTE, DType.FLOAT_32)))
     return [w.node("Cast", byte, to=w.code(DType.UINT_8)) for byte in (high, low)]
 
 
-def join_sums(w: "Writer", high: str, low: str, wide: WideSums, rank: int, channels: int) -> str:
-    """One sum of those of two bytes."""
-    (high_base, order), (low_base, _) = w.before_transpose(high), w.before_transpose(low)
-    if order is not None:
-        return w.transpose(join_sums(w, high_base, low_base, wide, rank, order[channels]), order)
-    unit = np.asarray(BYTE, np.float32)
+def _list_joining_steps(wide: WideSums | None) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """What is done to the sums of high and of low bytes before they are added."""
+    if wide is None:
+        return (), ()
     if wide.shift is None:
-        steps = (Step("Cast", to=DType.FLOAT_64), Step("Mul", unit.astype(np.float64)))
-        low = w.node("Cast", low, to=w.code(DType.FLOAT_64))
-        return w.node("Add", _write_steps(w, steps, high, rank, channels), low)
-    cut = (Step("Add", wide.shift.astype(np.float32)), Step("Mul", 1 / unit), Step("Floor"))
-    return w.node("Add", high, _write_steps(w, cut, low, rank, channels))
+        real = Step("Cast", to=DType.FLOAT_64)
+        return (real, Step("Mul", np.asarray(BYTE, np.float64))), (real,)
+    unit = np.asarray(1 / BYTE, np.float32)
+    return (), (Step("Add", wide.shift.astype(np.float32)), Step("Mul", unit), Step("Floor"))
 
 
 def list_window_parts(
@@ -155,16 +159,27 @@ def list_window_parts(
     return parts
 
 
-def round_sums(w: "Writer", sums: str, form: SumForm, stored: TensorType, channels: int) -> str:
-    """The integers that are stored for sums whose channels lie along an axis."""
-    base, order = w.before_transpose(sums)
-    if order is not None:
+def round_sums(w: "Writer", sums: Sequence[str], form: SumForm, stored: TensorType, channels: int) -> str:
+    """The integers that are stored for sums, or those of two bytes, whose channels lie along an axis."""
+    bases, orders = zip(*(w.before_transpose(name) for name in sums), strict=True)
+    if (order := orders[0]) is not None:
         back = tuple(order.index(axis) for axis in range(len(order)))
-        return w.transpose(round_sums(w, base, form, stored.permuted(back), order[channels]), order)
+        return w.transpose(round_sums(w, bases, form, stored.permuted(back), order[channels]), order)
     assert stored.encoding is not None
-    value = _write_steps(w, form.steps, sums, stored.rank, channels)
-    zero = w.constant(np.asarray(-stored.encoding.offsets[0], stored.dtype.numpy))
-    return w.node("QuantizeLinear", value, w.scalar(1.0, DType.FLOAT_32), zero)
+    first, second = _list_joining_steps(form.wide)
+    zero = -stored.encoding.offsets[0]
+    taken = SumSteps(form.steps, first, second)
+    # Our kernel reads float32; sums of operands with factors are float64.
+    if not form.factors and (name := round_in_one_pass(w, sums, taken, stored.dtype, zero, channels)):
+        return name
+    parts = [
+        _write_steps(w, steps, name, stored.rank, channels)
+        for name, steps in zip(sums, (first, second), strict=False)
+    ]
+    value = w.node("Add", *parts) if len(parts) > 1 else parts[0]
+    value = _write_steps(w, form.steps, value, stored.rank, channels)
+    zero_point = w.constant(np.asarray(zero, stored.dtype.numpy))
+    return w.node("QuantizeLinear", value, w.scalar(1.0, DType.FLOAT_32), zero_point)
 
 
 def shift_value(w: "Writer", value: str, number: float) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgewright.backends.cpu.fused_steps import has_depthwise_kernel
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm, WideSums
 from edgewright.backends.htp.gated_sums import cut_gated, gate_sums, is_cut_at_zero, is_gated, pass_sums
 from edgewright.backends.htp.requantize import (
@@ -68,9 +69,17 @@ class Product:
         return self.weights.shape[:2] == (1, 1)
 
     @property
+    def is_depthwise(self) -> bool:
+        """Whether the engine has a kernel for it: as many filters as channels."""
+        is_kind = isinstance(self.node.op, DepthWiseConv2d) and has_depthwise_kernel()
+        return is_kind and self.weights.shape[-1] == self.graph.types[self.node.inputs[0]].shape[-1]
+
+    @property
     def window(self) -> Geometry | None:
         """Of a convolution that is fastest as a product: not of a few channels, nor of many places."""
         given = self.graph.types[self.node.inputs[0]]
+        if self.is_depthwise and given.is_static:
+            return self.node.op.geometry(given.shape[-1])
         if not isinstance(self.node.op, Conv2d) or not given.is_static:
             return None
         window, (height, width, channels, _) = self.node.op.geometry(given.shape[-1]), self.weights.shape
@@ -176,6 +185,10 @@ def _write_form(
     """A product of integers where the engine has one, else an op on whole numbers."""
     node, stored, window = product.node, product.weights, product.window
     added = (bias * unit).astype(np.float32) if bias.size else np.zeros(unit.shape, np.float32)
+    if window is not None and product.is_depthwise:
+        matrix = stored.reshape(*stored.shape[:2], stored.shape[-1]).astype(np.int8)
+        integers = IntegerProduct(matrix, unit.astype(np.float32), added, window, is_depthwise=True)
+        return SumForm({}, {}, steps, integers, wide=wide)
     if window is not None:
         matrix = stored.reshape(-1, stored.shape[-1]).astype(np.int8)
         is_plain = stored.shape[:2] == (1, 1) and window == POINT

@@ -1,0 +1,480 @@
+/* Steps on sums in one pass: what the engine would do as one op a step, each a walk through memory.
+ *
+ * The engine loads this library and calls RegisterCustomOps. It hands out its functions as one table, of which
+ * a few places are named below; they have not moved since its first release. Every step is the same operation
+ * of IEEE 754 as the engine's own op, so that results are the same to the last bit. */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum Place {
+  CREATE_DOMAIN = 26,
+  ADD_OP = 27,
+  ADD_DOMAIN = 28,
+  GET_DATA = 51,
+  GET_RANK = 61,
+  GET_DIMENSIONS = 62,
+  GET_SHAPE = 65,
+  GET_INTEGER = 86,
+  GET_TEXT = 87,
+  GET_INPUT = 90,
+  GET_OUTPUT = 91,
+  RELEASE_SHAPE = 99,
+};
+
+enum { FLOAT_TYPE = 1, UINT8_TYPE = 2, INT8_TYPE = 3, UINT16_TYPE = 4, DOUBLE_TYPE = 11 };
+enum { MOST_STEPS = 64, MOST_AXES = 16, BLOCK = 512 };
+/* Channels whose sums are taken at once. */
+enum { WIDEST = 32, NARROW = 8 };
+
+typedef void *Status;
+/* The table; it belongs to the engine and outlives every kernel. */
+typedef void *const *Table;
+static Table engine;
+
+#define CALL(place, type) ((type)engine[place])
+
+typedef struct Op Op;
+struct Op {
+  uint32_t version;
+  void *(*create)(const Op *, Table, const void *info);
+  const char *(*name)(const Op *);
+  const char *(*provider)(const Op *);
+  int (*input_type)(const Op *, size_t);
+  size_t (*input_count)(const Op *);
+  int (*output_type)(const Op *, size_t);
+  size_t (*output_count)(const Op *);
+  void (*compute)(void *kernel, void *context);
+  void (*destroy)(void *kernel);
+  int (*input_is)(const Op *, size_t);
+  int (*output_is)(const Op *, size_t);
+  int (*input_memory)(const Op *, size_t);
+  /* Of ops that take any number of inputs: ours do not. */
+  void *variadic[4];
+  /* Ours: what tells the ops apart. */
+  const char *title;
+  const int *inputs;
+  size_t inputs_count;
+  int output;
+  size_t outputs_count;
+};
+
+/* Of a convolution, in rows and columns: where it begins, how far it moves, how far its places are apart. */
+typedef struct {
+  int64_t before[2];
+  int64_t after[2];
+  int64_t stride[2];
+  int64_t gap[2];
+} Window;
+
+typedef struct {
+  char steps[MOST_STEPS];
+  char first[MOST_STEPS];
+  char second[MOST_STEPS];
+  int64_t axis;
+  float zero;
+  int is_wide;
+  int is_plain;
+  Window window;
+} Kernel;
+
+typedef struct {
+  int64_t sizes[MOST_AXES];
+  size_t rank;
+  int64_t count;
+} Shape;
+
+/* What a block of numbers is while steps are taken: floats or doubles, and a copy to come back to. */
+typedef struct {
+  float single[BLOCK];
+  double real[BLOCK];
+  float kept_single[BLOCK];
+  double kept_real[BLOCK];
+  int is_real;
+} Block;
+
+/* Rows of operands, a number for each place of a block, or for each channel where a block has one. */
+typedef struct {
+  const float *single;
+  const double *real;
+  int64_t width;
+  int64_t start;
+  int is_one;
+} Operands;
+
+static void *read_input(void *context, size_t index, Shape *shape) {
+  const void *value = NULL;
+  void *info = NULL, *data = NULL;
+  CALL(GET_INPUT, Status(*)(const void *, size_t, const void **))(context, index, &value);
+  if (value == NULL) return NULL;
+  CALL(GET_SHAPE, Status(*)(const void *, void **))(value, &info);
+  CALL(GET_RANK, Status(*)(const void *, size_t *))(info, &shape->rank);
+  if (shape->rank > MOST_AXES) shape->rank = MOST_AXES;
+  CALL(GET_DIMENSIONS, Status(*)(const void *, int64_t *, size_t))(info, shape->sizes, shape->rank);
+  CALL(RELEASE_SHAPE, void (*)(void *))(info);
+  shape->count = 1;
+  for (size_t axis = 0; axis < shape->rank; axis++) shape->count *= shape->sizes[axis];
+  CALL(GET_DATA, Status(*)(const void *, void **))(value, &data);
+  return data;
+}
+
+static void *make_output(void *context, size_t index, const Shape *shape) {
+  void *value = NULL, *data = NULL;
+  CALL(GET_OUTPUT, Status(*)(void *, size_t, const int64_t *, size_t, void **))
+  (context, index, shape->sizes, shape->rank, &value);
+  CALL(GET_DATA, Status(*)(void *, void **))(value, &data);
+  return data;
+}
+
+#define EACH(expression) for (int64_t i = 0; i < count; i++) values[i] = (expression)
+/* With an operand for each number, or one for all. */
+#define EACH_WITH(expression)        \
+  do {                               \
+    if (is_one) {                    \
+      const Number operand = row[0]; \
+      EACH(expression);              \
+    } else {                         \
+      for (int64_t i = 0; i < count; i++) { \
+        const Number operand = row[i];      \
+        values[i] = (expression);           \
+      }                                     \
+    }                                       \
+  } while (0)
+
+/* One step on numbers of one type. */
+#define DEFINE_STEP(name, type, floor_of, round_of)                                                        \
+  static void name(char step, type *restrict values, const type *restrict row, int is_one, int64_t count,  \
+                   const type *restrict kept) {                                                            \
+    typedef type Number;                                                                                   \
+    switch (step) {                                                                                        \
+      case 'f': EACH(floor_of(values[i])); break;                                                          \
+      case 'r': EACH(round_of(values[i])); break;                                                          \
+      case 'x': EACH(kept[i] * values[i]); break;                                                          \
+      case 'a': EACH_WITH(values[i] + operand); break;                                                     \
+      case 'm': EACH_WITH(values[i] * operand); break;                                                     \
+      case 'u': EACH_WITH(values[i] > operand ? values[i] : operand); break;                               \
+      case 'l': EACH_WITH(values[i] < operand ? values[i] : operand); break;                               \
+    }                                                                                                      \
+  }
+
+DEFINE_STEP(step_single, float, floorf, nearbyintf)
+DEFINE_STEP(step_real, double, floor, nearbyint)
+
+static void widen(Block *block, int64_t count) {
+  if (block->is_real) return;
+  for (int64_t i = 0; i < count; i++) block->real[i] = block->single[i];
+  block->is_real = 1;
+}
+
+static void narrow(Block *block, int64_t count) {
+  if (!block->is_real) return;
+  for (int64_t i = 0; i < count; i++) block->single[i] = (float)block->real[i];
+  block->is_real = 0;
+}
+
+static void keep(Block *block, int64_t count) {
+  if (block->is_real) memcpy(block->kept_real, block->real, (size_t)count * sizeof(double));
+  else memcpy(block->kept_single, block->single, (size_t)count * sizeof(float));
+}
+
+/* Takes all steps; returns how many rows of operands they used. */
+static int take_steps(Block *block, const char *steps, const Operands *operands, int row, int64_t count) {
+  for (; *steps; steps++) {
+    const int has_row = strchr("amul", *steps) != NULL;
+    const int64_t at = row * operands->width + operands->start;
+    if (*steps == 'd') widen(block, count);
+    else if (*steps == 's') narrow(block, count);
+    else if (*steps == 'k') keep(block, count);
+    else if (block->is_real)
+      step_real(*steps, block->real, has_row ? operands->real + at : NULL, operands->is_one, count, block->kept_real);
+    else
+      step_single(*steps, block->single, has_row ? operands->single + at : NULL, operands->is_one, count,
+                  block->kept_single);
+    row += has_row;
+  }
+  return row;
+}
+
+static void join(Block *first, Block *second, int64_t count) {
+  if (first->is_real) for (int64_t i = 0; i < count; i++) first->real[i] += second->real[i];
+  else for (int64_t i = 0; i < count; i++) first->single[i] += second->single[i];
+}
+
+static inline uint8_t clamp_byte(float value) {
+  value = value > 0 ? value : 0;
+  return (uint8_t)(int32_t)(value < 255.0f ? value : 255.0f);
+}
+
+#define DEFINE_STORE(name, type, largest)                                            \
+  static void name(const float *restrict values, void *out, int64_t at, float zero, \
+                   int64_t count) {                                                  \
+    type *restrict stored = (type *)out + at;                                        \
+    for (int64_t i = 0; i < count; i++) {                                            \
+      float value = nearbyintf(values[i]) + zero;                                    \
+      value = value > 0 ? value : 0;                                                 \
+      stored[i] = (type)(int32_t)(value < largest ? value : largest);                \
+    }                                                                                \
+  }
+
+DEFINE_STORE(store_bytes, uint8_t, 255.0f)
+DEFINE_STORE(store_words, uint16_t, 65535.0f)
+
+/* Sums of 8 bits, nearly all of them: cut, moved to the middle of their part, multiplied and stored, without a
+ * block in between. */
+static void cut_block(const Kernel *kernel, const float *restrict sums, uint8_t *restrict stored, int64_t count,
+                      const Operands *operands) {
+  const float *restrict added = operands->single + operands->start;
+  const float zero = kernel->zero;
+  const float *restrict factors = added + operands->width;
+  const float added_once = added[0], factor_once = factors[0];
+  if (operands->is_one)
+    for (int64_t i = 0; i < count; i++)
+      stored[i] = clamp_byte(nearbyintf((floorf(sums[i]) + added_once) * factor_once) + zero);
+  else
+    for (int64_t i = 0; i < count; i++)
+      stored[i] = clamp_byte(nearbyintf((floorf(sums[i]) + added[i]) * factors[i]) + zero);
+}
+
+static void round_block(const Kernel *kernel, const float *first, const float *second, void *out, int64_t at,
+                        int64_t count, const Operands *operands) {
+  Block block, other;
+  int row = 0;
+  if (kernel->is_plain) {
+    cut_block(kernel, first + at, (uint8_t *)out + at, count, operands);
+    return;
+  }
+  block.is_real = other.is_real = 0;
+  memcpy(block.single, first + at, (size_t)count * sizeof(float));
+  row = take_steps(&block, kernel->first, operands, row, count);
+  if (second != NULL) {
+    memcpy(other.single, second + at, (size_t)count * sizeof(float));
+    row = take_steps(&other, kernel->second, operands, row, count);
+    join(&block, &other, count);
+  }
+  take_steps(&block, kernel->steps, operands, row, count);
+  narrow(&block, count);
+  (kernel->is_wide ? store_words : store_bytes)(block.single, out, at, kernel->zero, count);
+}
+
+/* Channels are last: rows of operands repeat themselves as often as fit into a block. */
+static void round_rows(const Kernel *kernel, const float *first, const float *second, void *out, int64_t total,
+                       Operands operands) {
+  for (int64_t at = 0; at < total; at += operands.width)
+    for (int64_t part = 0; part < operands.width && at + part < total; part += BLOCK) {
+      int64_t count = operands.width - part < BLOCK ? operands.width - part : BLOCK;
+      if (count > total - at - part) count = total - at - part;
+      operands.start = part;
+      round_block(kernel, first, second, out, at + part, count, &operands);
+    }
+}
+
+/* Channels are planes, each with operands of its own. */
+static void round_planes(const Kernel *kernel, const float *first, const float *second, void *out, int64_t total,
+                         int64_t plane, Operands operands) {
+  operands.is_one = 1;
+  for (int64_t start = 0, channel = 0; start < total; start += plane, channel++) {
+    operands.start = channel % operands.width;
+    for (int64_t at = 0; at < plane; at += BLOCK)
+      round_block(kernel, first, second, out, start + at, plane - at < BLOCK ? plane - at : BLOCK, &operands);
+  }
+}
+
+static void compute_rounding(void *state, void *context) {
+  const Kernel *kernel = state;
+  Shape shape, rows, ignored;
+  const float *first = read_input(context, 0, &shape);
+  const float *single = read_input(context, 1, &rows);
+  const double *real = read_input(context, 2, &ignored);
+  const float *second = kernel->second[0] ? read_input(context, 3, &ignored) : NULL;
+  Operands operands = {single, real, rows.sizes[1], 0, 0};
+  void *out = make_output(context, 0, &shape);
+  int64_t plane = 1;
+  for (size_t axis = (size_t)kernel->axis + 1; axis < shape.rank; axis++) plane *= shape.sizes[axis];
+  if (shape.count == 0) return;
+  if (plane == 1) round_rows(kernel, first, second, out, shape.count, operands);
+  else round_planes(kernel, first, second, out, shape.count, plane, operands);
+}
+
+static void compute_bytes(void *state, void *context) {
+  Shape shape;
+  const uint16_t *restrict words = read_input(context, 0, &shape);
+  uint8_t *restrict high = make_output(context, 0, &shape);
+  uint8_t *restrict low = make_output(context, 1, &shape);
+  (void)state;
+  for (int64_t i = 0; i < shape.count; i++) {
+    high[i] = (uint8_t)(words[i] >> 8);
+    low[i] = (uint8_t)words[i];
+  }
+}
+
+/* The places of a window that lie inside of an image, along one axis. */
+typedef struct {
+  int64_t first;
+  int64_t end;
+  int64_t start;
+} Span;
+
+static Span find_span(int64_t at, const Window *window, int axis, int64_t places, int64_t size) {
+  Span span = {0, places, at * window->stride[axis] - window->before[axis]};
+  while (span.first < places && span.start + span.first * window->gap[axis] < 0) span.first++;
+  while (span.end > span.first && span.start + (span.end - 1) * window->gap[axis] >= size) span.end--;
+  return span;
+}
+
+typedef struct {
+  const uint8_t *image;
+  const int8_t *weights;
+  const float *units;
+  const float *bias;
+  /* Of the image and of the window. */
+  int64_t width, channels, columns;
+  int64_t gap[2];
+  int32_t zero;
+} Depthwise;
+
+/* The sums of some channels at one place; `count` is a constant wherever this is used, so that sums stay in
+ * registers. */
+static inline __attribute__((always_inline)) void sum_lanes(const Depthwise *d, Span rows, Span columns, int64_t from,
+                                                            int count, float *restrict out) {
+  int32_t sums[WIDEST] = {0};
+  const int32_t zero = d->zero;
+  for (int64_t row = rows.first; row < rows.end; row++)
+    for (int64_t column = columns.first; column < columns.end; column++) {
+      const int64_t y = rows.start + row * d->gap[0], x = columns.start + column * d->gap[1];
+      const uint8_t *restrict values = d->image + (y * d->width + x) * d->channels + from;
+      const int8_t *restrict factors = d->weights + (row * d->columns + column) * d->channels + from;
+      for (int i = 0; i < count; i++) sums[i] += (values[i] - zero) * factors[i];
+    }
+  for (int i = 0; i < count; i++) out[from + i] = (float)sums[i] * d->units[from + i] + d->bias[from + i];
+}
+
+static void sum_place(const Depthwise *d, Span rows, Span columns, float *restrict out) {
+  int64_t channel = 0;
+  for (; channel + WIDEST <= d->channels; channel += WIDEST) sum_lanes(d, rows, columns, channel, WIDEST, out);
+  for (; channel + NARROW <= d->channels; channel += NARROW) sum_lanes(d, rows, columns, channel, NARROW, out);
+  for (; channel < d->channels; channel++) sum_lanes(d, rows, columns, channel, 1, out);
+}
+
+static int64_t count_places(const Window *window, int axis, int64_t size, int64_t places) {
+  const int64_t room = size + window->before[axis] + window->after[axis] - (places - 1) * window->gap[axis] - 1;
+  return room < 0 ? 0 : room / window->stride[axis] + 1;
+}
+
+/* A depthwise convolution of bytes, channels last: sums in units of each channel, plus a bias. */
+static void compute_depthwise(void *state, void *context) {
+  const Kernel *kernel = state;
+  const Window *window = &kernel->window;
+  Shape shape, kernels, ignored;
+  const uint8_t *images = read_input(context, 0, &shape);
+  const int8_t *weights = read_input(context, 1, &kernels);
+  const float *units = read_input(context, 2, &ignored);
+  const float *bias = read_input(context, 3, &ignored);
+  const int64_t height = shape.sizes[1], width = shape.sizes[2], channels = shape.sizes[3];
+  Shape made = shape;
+  for (int axis = 0; axis < 2; axis++)
+    made.sizes[axis + 1] = count_places(window, axis, shape.sizes[axis + 1], kernels.sizes[axis]);
+  float *out = make_output(context, 0, &made);
+  Depthwise d = {images,       weights, units, bias, width, channels, kernels.sizes[1],
+                 {window->gap[0], window->gap[1]}, (int32_t)kernel->zero};
+  for (int64_t image = 0; image < shape.sizes[0]; image++, d.image += height * width * channels)
+    for (int64_t y = 0; y < made.sizes[1]; y++) {
+      const Span rows = find_span(y, window, 0, kernels.sizes[0], height);
+      for (int64_t x = 0; x < made.sizes[2]; x++, out += channels)
+        sum_place(&d, rows, find_span(x, window, 1, kernels.sizes[1], width), out);
+    }
+}
+
+static void read_text(const void *info, const char *name, char *text) {
+  size_t size = MOST_STEPS;
+  CALL(GET_TEXT, Status(*)(const void *, const char *, char *, size_t *))(info, name, text, &size);
+}
+
+static int64_t read_integer(const void *info, const char *name) {
+  int64_t number = 0;
+  CALL(GET_INTEGER, Status(*)(const void *, const char *, int64_t *))(info, name, &number);
+  return number;
+}
+
+static void read_pair(const void *info, const char *first, const char *second, int64_t *pair) {
+  pair[0] = read_integer(info, first);
+  pair[1] = read_integer(info, second);
+}
+
+static void *create_depthwise(const Op *op, Table table, const void *info) {
+  Kernel *kernel = calloc(1, sizeof(Kernel));
+  (void)op;
+  (void)table;
+  if (kernel == NULL) return kernel;
+  kernel->zero = (float)read_integer(info, "zero");
+  read_pair(info, "top", "left", kernel->window.before);
+  read_pair(info, "bottom", "right", kernel->window.after);
+  read_pair(info, "stride_y", "stride_x", kernel->window.stride);
+  read_pair(info, "gap_y", "gap_x", kernel->window.gap);
+  return kernel;
+}
+
+static void *create_rounding(const Op *op, Table table, const void *info) {
+  Kernel *kernel = calloc(1, sizeof(Kernel));
+  (void)table;
+  if (kernel == NULL) return kernel;
+  kernel->is_wide = op->output == UINT16_TYPE;
+  kernel->axis = read_integer(info, "axis");
+  kernel->zero = (float)read_integer(info, "zero");
+  read_text(info, "steps", kernel->steps);
+  read_text(info, "first", kernel->first);
+  read_text(info, "second", kernel->second);
+  kernel->is_plain = !kernel->is_wide && !kernel->first[0] && !kernel->second[0] && !strcmp(kernel->steps, "fam");
+  return kernel;
+}
+
+static void *create_bytes(const Op *op, Table table, const void *info) {
+  (void)op;
+  (void)table;
+  (void)info;
+  return calloc(1, sizeof(Kernel));
+}
+
+static const int SUMS[] = {FLOAT_TYPE, FLOAT_TYPE, DOUBLE_TYPE, FLOAT_TYPE};
+static const int WORDS[] = {UINT16_TYPE};
+static const int IMAGES[] = {UINT8_TYPE, INT8_TYPE, FLOAT_TYPE, FLOAT_TYPE};
+
+static const char *name_of(const Op *op) { return op->title; }
+static const char *provider_of(const Op *op) { (void)op; return NULL; }
+static int input_type_of(const Op *op, size_t index) { return op->inputs[index]; }
+static size_t input_count_of(const Op *op) { return op->inputs_count; }
+static int output_type_of(const Op *op, size_t index) { (void)index; return op->output; }
+static size_t output_count_of(const Op *op) { return op->outputs_count; }
+static int required(const Op *op, size_t index) { (void)op; (void)index; return 0; }
+/* The second sums, which only 16 bits have. */
+static int optional(const Op *op, size_t index) { return op->inputs == SUMS && index == 3; }
+
+#define DECLARE(kind, title, inputs, inputs_count, output, outputs_count)                                      \
+  {8, create_##kind, name_of, provider_of, input_type_of, input_count_of, output_type_of, output_count_of,    \
+   compute_##kind, free, optional, required, required, {NULL, NULL, NULL, NULL}, title, inputs, inputs_count, \
+   output, outputs_count}
+
+static Op OPS[] = {
+    DECLARE(rounding, "RoundSums8", SUMS, 4, UINT8_TYPE, 1),
+    DECLARE(rounding, "RoundSums16", SUMS, 4, UINT16_TYPE, 1),
+    DECLARE(bytes, "SplitBytes", WORDS, 1, UINT8_TYPE, 2),
+    DECLARE(depthwise, "DepthwiseSums", IMAGES, 4, FLOAT_TYPE, 1),
+};
+
+typedef struct {
+  Table (*api)(uint32_t version);
+  const char *(*version)(void);
+} Base;
+
+Status RegisterCustomOps(void *options, const Base *base) {
+  static void *domain;
+  Status status = NULL;
+  engine = base->api(8);
+  if (domain == NULL) {
+    status = CALL(CREATE_DOMAIN, Status(*)(const char *, void **))("edgewright", &domain);
+    for (size_t i = 0; status == NULL && i < sizeof OPS / sizeof OPS[0]; i++)
+      status = CALL(ADD_OP, Status(*)(void *, const Op *))(domain, &OPS[i]);
+  }
+  return status != NULL ? status : CALL(ADD_DOMAIN, Status(*)(void *, void *))(options, domain);
+}

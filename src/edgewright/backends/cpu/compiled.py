@@ -1,0 +1,88 @@
+"""Kernels of ours for the engine, compiled once on a machine; without a compiler its own ops do the same."""
+
+import hashlib
+import logging
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from edgewright.core.cache import find_cache
+from edgewright.core.files import map_file, write_whole
+
+log = logging.getLogger(__name__)
+
+# The domain of the ops that the library has.
+DOMAIN = "edgewright"
+# "0" leaves everything to the engine's own ops: results are the same, the simulation takes longer.
+SWITCH = "EDGEWRIGHT_KERNELS"
+_COMPILERS = ("cc", "gcc", "clang")
+# Each step is one operation of IEEE 754: nothing may be merged, and nobody looks at errno or at traps.
+_FLAGS = ("-O3", "-std=c11", "-shared", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+_LONGEST_SECONDS = 60
+_OTHERS_MAY_WRITE = 0o022
+
+
+@cache
+def find_kernels() -> Path | None:
+    """The library, compiled where it is not there yet; None where this machine cannot have it."""
+    if os.environ.get(SWITCH) == "0" or sys.platform != "linux":
+        return None
+    try:
+        return _find_library()
+    except (OSError, subprocess.SubprocessError) as problem:
+        log.info("the simulation runs without compiled kernels, which is slower: %s", problem)
+        return None
+
+
+def _find_library() -> Path:
+    names = [os.environ.get("CC", ""), *_COMPILERS]
+    compiler = next(filter(None, (shutil.which(name) for name in names if name)), None)
+    if compiler is None:
+        raise FileNotFoundError(f"none of the C compilers {', '.join(_COMPILERS)} is installed")
+    source = (files("edgewright") / "backends" / "cpu" / "_data" / "sum_kernels.c").read_bytes()
+    command = [compiler, *_FLAGS, *_list_machine_flags()]
+    key = hashlib.sha256(b"\0".join([source, *map(str.encode, command), _describe_processor()])).hexdigest()
+    folder = find_cache("kernels")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _check_owner(folder)
+    library = folder / f"{key[:32]}.so"
+    if not library.exists():
+        _compile(command, source, library)
+    return library
+
+
+def _check_owner(folder: Path) -> None:
+    """Nothing is loaded from where others may put it."""
+    status = folder.stat()
+    if status.st_uid != os.getuid() or status.st_mode & _OTHERS_MAY_WRITE:
+        raise PermissionError(f"others may write to '{folder}'")
+
+
+def _compile(command: list[str], source: bytes, library: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="edgewright-") as inner:
+        code, made = Path(inner) / "kernels.c", Path(inner) / "kernels.so"
+        code.write_bytes(source)
+        subprocess.run(
+            [*command, str(code), "-o", str(made), "-lm"],
+            check=True,
+            capture_output=True,
+            timeout=_LONGEST_SECONDS,
+        )
+        write_whole(library, [map_file(made)])
+
+
+def _list_machine_flags() -> list[str]:
+    return ["-march=native"] if platform.machine() in {"x86_64", "AMD64"} else []
+
+
+def _describe_processor() -> bytes:
+    """What the processor can do: a home folder may be used by several machines."""
+    described = Path("/proc/cpuinfo")
+    lines = described.read_bytes().splitlines() if described.exists() else []
+    return next((line for line in lines if line.startswith((b"flags", b"Features"))), b"")

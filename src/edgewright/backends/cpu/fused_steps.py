@@ -1,0 +1,125 @@
+"""Steps on sums as one op of our own, where it is compiled: one pass through memory instead of one a step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from edgewright.backends.cpu.compiled import DOMAIN, find_kernels
+from edgewright.core.numbers import Array, DType
+from edgewright.ops.windows import Geometry
+
+if TYPE_CHECKING:
+    from edgewright.backends.cpu.sums import Step
+    from edgewright.backends.cpu.writer import Writer
+
+# The letters by which the kernel knows steps.
+LETTERS = {"Floor": "f", "Round": "r", "Add": "a", "Mul": "m", "Max": "u", "Min": "l"}
+CASTS = {DType.FLOAT_64: "d", DType.FLOAT_32: "s"}
+ROUNDING_OPS = {DType.UFIXED_POINT_8: "RoundSums8", DType.UFIXED_POINT_16: "RoundSums16"}
+# Of the numbers that the kernel takes at once, and of the letters that it has room for.
+BLOCK, MOST_LETTERS = 512, 63
+
+
+@dataclass(frozen=True)
+class Program:
+    """Steps as letters, and the operands that they take in turn."""
+
+    letters: str
+    operands: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True)
+class SumSteps:
+    """What is done to sums before they are stored; where two become one, also to each of them before."""
+
+    steps: Sequence["Step"]
+    first: Sequence["Step"] = ()
+    second: Sequence["Step"] = ()
+
+
+def split_in_one_pass(w: "Writer", value: str) -> list[str]:
+    """The high and the low bytes of 16 bits; nothing without our kernels."""
+    return [] if find_kernels() is None else w.node_all("SplitBytes", value, outputs=2, domain=DOMAIN)
+
+
+def has_depthwise_kernel() -> bool:
+    """Whether depthwise convolutions of bytes need not become floats."""
+    return find_kernels() is not None
+
+
+def sum_channels(w: "Writer", images: str, operands: Sequence[Array], window: Geometry, zero: int) -> str:
+    """The sums of a depthwise convolution of bytes; operands are weights, units and a bias."""
+    ((top, bottom), (left, right)), (stride_y, stride_x), (gap_y, gap_x) = (
+        window.pads,
+        window.stride,
+        window.dilation,
+    )
+    return w.node(
+        "DepthwiseSums",
+        *(images, *map(w.constant, operands)),
+        domain=DOMAIN,
+        zero=zero,
+        top=top,
+        bottom=bottom,
+        left=left,
+        right=right,
+        stride_y=stride_y,
+        stride_x=stride_x,
+        gap_y=gap_y,
+        gap_x=gap_x,
+    )
+
+
+def round_in_one_pass(
+    w: "Writer", sums: Sequence[str], taken: SumSteps, dtype: DType, zero: int, axis: int
+) -> str:
+    """The integers that are stored; "" where the kernel is not there, or does not know a step."""
+    programs = [_spell_steps(steps) for steps in (taken.first, taken.second, taken.steps)]
+    first, second, last = programs
+    if dtype not in ROUNDING_OPS or first is None or second is None or last is None:
+        return ""
+    if find_kernels() is None or any(
+        len(program.letters) > MOST_LETTERS for program in (first, second, last)
+    ):
+        return ""
+    single, real = _tile_operands([*first.operands, *second.operands, *last.operands])
+    return w.node(
+        ROUNDING_OPS[dtype],
+        *(sums[0], w.constant(single), w.constant(real), *sums[1:]),
+        domain=DOMAIN,
+        first=first.letters,
+        second=second.letters,
+        steps=last.letters,
+        axis=axis,
+        zero=zero,
+    )
+
+
+def _spell_steps(steps: Sequence["Step"], *, is_branch: bool = False) -> Program | None:
+    """None where the kernel lacks a step."""
+    letters, operands = "", []
+    for step in steps:
+        if step.to is not None and step.to in CASTS and not is_branch:
+            letters += CASTS[step.to]
+        elif step.branch and step.op == "Mul" and not is_branch:
+            inner = _spell_steps(step.branch, is_branch=True)
+            if inner is None:
+                return None
+            letters, operands = f"{letters}k{inner.letters}x", [*operands, *inner.operands]
+        elif step.op in LETTERS and not step.branch and step.to is None:
+            letters += LETTERS[step.op]
+            operands += [] if step.operand is None else [step.operand]
+        else:
+            return None
+    return Program(letters, tuple(operands))
+
+
+def _tile_operands(operands: Sequence[Array]) -> tuple[Array, Array]:
+    """Rows of operands as floats and as doubles, repeated until they nearly fill what is taken at once."""
+    channels = max((operand.size for operand in operands), default=1)
+    rows = [np.broadcast_to(operand.reshape(-1), (channels,)) for operand in operands]
+    table = np.tile(np.asarray(rows or [np.zeros(channels)], np.float64), (1, max(1, BLOCK // channels)))
+    with np.errstate(over="ignore"):
+        return table.astype(np.float32), table

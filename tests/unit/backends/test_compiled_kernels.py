@@ -1,0 +1,88 @@
+"""The compiled kernels give what the engine's own ops give, and are not needed."""
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import edgewright as ew
+from edgewright.backends.cpu.compiled import SWITCH, find_kernels
+from edgewright.core.cache import CACHE
+
+
+@pytest.fixture(autouse=True)
+def _forget_kernels():
+    find_kernels.cache_clear()
+    yield
+    find_kernels.cache_clear()
+
+
+def make_network(rng, channels, stride, dilation, places):
+    """A convolution, a depthwise one behind it, a product, and a sum."""
+    weights = {
+        "first": rng.normal(size=(channels, 16, 3, 3)),
+        "each": rng.normal(size=(channels, 1, *places)),
+        "last": rng.normal(size=(channels, channels, 1, 1)),
+        "bias": rng.normal(size=channels) * 4,
+    }
+    pads = [dilation * (places[0] // 2), 1, 1, dilation * (places[1] // 2)]
+    depthwise = {"group": channels, "strides": [stride] * 2, "dilations": [dilation] * 2, "pads": pads}
+    nodes = [
+        helper.make_node("Conv", ["x", "first", "bias"], ["a"], pads=[1] * 4),
+        helper.make_node("Relu", ["a"], ["b"]),
+        helper.make_node("Conv", ["b", "each", "bias"], ["c"], **depthwise),
+        helper.make_node("HardSwish", ["c"], ["h"]),
+        helper.make_node("Conv", ["h", "last"], ["d"]),
+        helper.make_node("Add", ["d", "c"], ["y"]),
+    ]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, 16, 11, 13))]
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("c", "d", "y")]
+    stored = [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()]
+    graph = helper.make_graph(nodes, "network", inputs, outputs, stored)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def simulate(model, samples, act_bits):
+    quantized = ew.quantize(model, samples, act_bw=act_bits, weight_bw=8)
+    return quantized.run(samples[0], backend="htp-sim")
+
+
+@pytest.mark.parametrize("act_bits", [8, 16])
+@pytest.mark.parametrize(
+    ("channels", "stride", "dilation", "places"),
+    [(32, 1, 1, (3, 3)), (45, 2, 1, (3, 3)), (7, 1, 2, (3, 5)), (520, 1, 1, (1, 1))],
+)
+def test_kernels_round_as_the_engines_own_ops_do(monkeypatch, act_bits, channels, stride, dilation, places):
+    rng = np.random.default_rng(channels)
+    model = make_network(rng, channels, stride, dilation, places)
+    samples = [{"x": rng.normal(size=(2, 16, 11, 13)).astype(np.float32)} for _ in range(3)]
+    assert find_kernels() is not None
+    compiled = simulate(model, samples, act_bits)
+    monkeypatch.setenv(SWITCH, "0")
+    find_kernels.cache_clear()
+    plain = simulate(model, samples, act_bits)
+    for name, expected in plain.items():
+        np.testing.assert_array_equal(compiled[name], expected, err_msg=name)
+
+
+def test_without_a_compiler_there_are_none(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    assert find_kernels() is None
+
+
+def test_a_compiler_that_fails_is_no_error(monkeypatch, tmp_path):
+    monkeypatch.setenv(CACHE, str(tmp_path))
+    monkeypatch.setenv("CC", "/bin/false")
+    assert find_kernels() is None
+    assert not list((tmp_path / "kernels").iterdir())
+
+
+def test_nothing_is_loaded_from_where_others_may_write(monkeypatch, tmp_path):
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    folder.chmod(0o777)
+    monkeypatch.setenv(CACHE, str(tmp_path))
+    assert find_kernels() is None
+    folder.chmod(0o700)
+    find_kernels.cache_clear()
+    assert find_kernels() is not None
