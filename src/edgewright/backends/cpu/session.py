@@ -1,21 +1,18 @@
 """Runs a planned graph: ONNX Runtime for the engine's parts, numpy for the rest."""
 
 import logging
-import platform
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 
 from edgewright.backends.base import NodeTime, RunOptions
 from edgewright.backends.cpu.dynamic import with_integer_ops
-from edgewright.backends.cpu.engine import onnxruntime
+from edgewright.backends.cpu.engine import ON_PROCESSOR, Engine, WrittenModel
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, list_outputs, plan
@@ -33,7 +30,6 @@ from edgewright.core.errors import (
     Where,
     locate_problem,
 )
-from edgewright.core.machine_use import read_thread_limit
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -45,19 +41,19 @@ log = logging.getLogger(__name__)
 
 Values = dict[str, Array]
 SHAPES_KEPT = 256
-# Takes zeros before a maximum pool for the pool's own padding, which is no number: behind a convolution the
-# borders are wrong where its results are negative (ONNX Runtime 1.31).
-PAD_FUSION = "Pad_Fusion"
-# It makes 8 bits with one scale of real weights between encoded values, whatever precision they came from.
-REQUANTIZER = "WeightBiasQuantization"
-PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
 class CpuSession:
     """A graph that is ready to run on this machine's processor."""
 
-    def __init__(self, graph: Graph, options: RunOptions, rounding: Rounding = PLAIN) -> None:
-        self._rounding = rounding
+    def __init__(
+        self,
+        graph: Graph,
+        options: RunOptions,
+        rounding: Rounding = PLAIN,
+        engine: Engine = ON_PROCESSOR,
+    ) -> None:
+        self._rounding, self._engine = rounding, engine
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
         self._graph = with_decoded_weights(with_integer_ops(graph), keep=self._outputs)
         self._options = options
@@ -147,7 +143,7 @@ class CpuSession:
             if not part.opset:
                 steps.append(_ReferenceStep(self._graph, part, wanted))
             elif wanted:
-                way = _Way(self._options, refusals, self._rounding)
+                way = _Way(self._options, refusals, self._rounding, self._engine)
                 steps.append(_EngineStep(self._graph, part, wanted, way))
         if len(steps) == 1 and isinstance(steps[0], _EngineStep):
             steps[0].is_partial = steps[0].outputs != self._outputs
@@ -186,6 +182,7 @@ class _Way:
     options: RunOptions
     refusals: Refusals
     rounding: Rounding
+    engine: Engine
 
 
 class _EngineStep:
@@ -212,16 +209,15 @@ class _EngineStep:
         model, self._names = writer.model(outputs)
         self._computed = writer.computed
         self._known: dict[tuple[int, ...], Values] = {}
-        is_kept_real = writer.has_fixed_point or _has_real_weights(model)
-        left_out = [PAD_FUSION, *([REQUANTIZER] if is_kept_real else [])]
-        settings = _make_settings(way.options, is_plain=is_plain)
         self.starts: list[int] = []
         self._profile: EngineProfile | None = None
         if way.options.is_profiled and not is_plain:
             self._profile = EngineProfile(graph, model)
-            self._profile.switch_on(settings)
+        written = WrittenModel(model, writer.external, writer.has_fixed_point, is_plain, self._profile)
         try:
-            self._session = _open_session(model.SerializeToString(), writer.external, settings, left_out)
+            self._session = way.engine.open(written, way.options)
+        except EdgewrightError:
+            raise
         except Exception as problem:
             raise _EngineRefused(_find_culprit(str(problem), part), str(problem)) from None
 
@@ -311,69 +307,6 @@ class _ReferenceStep:
         if value in local:
             return local[value]
         return values[value] if value in values else self._graph.constants[value]
-
-
-def _has_real_weights(model: onnx.ModelProto) -> bool:
-    """Whether real weights are multiplied among encoded values: they are meant to be what they are."""
-    graph = model.graph
-    if not any(node.op_type == "QuantizeLinear" for node in graph.node):
-        return False
-    real = {item.name for item in graph.initializer if item.data_type == onnx.TensorProto.FLOAT}
-    return any(node.op_type in PRODUCTS and real.intersection(node.input[1:2]) for node in graph.node)
-
-
-def _make_settings(options: RunOptions, *, is_plain: bool) -> onnxruntime.SessionOptions:
-    settings = onnxruntime.SessionOptions()
-    if is_plain:
-        settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    settings.log_severity_level = 4
-    # The engine itself asks no variable: several processes on one machine would have all cores each.
-    settings.intra_op_num_threads = options.threads or read_thread_limit()
-    # Where weights are dequantized before a product the engine would quantize the activations too: an error
-    # of a percent that nobody asked for. 1 makes it compute such products in float32.
-    settings.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
-    if not _has_exact_products():
-        settings.add_session_config_entry("session.x64quantprecision", "1")
-    return settings
-
-
-@cache
-def _has_exact_products() -> bool:
-    """Whether the engine's sums of products of bytes are exact: older x86 lets pairs of them saturate."""
-    if platform.machine().lower() not in {"x86_64", "amd64"}:
-        return True
-    described = Path("/proc/cpuinfo")
-    return described.exists() and re.search(r"\bavx(512)?_vnni\b", described.read_text()) is not None
-
-
-def _open_session(
-    model: bytes, external: Mapping[str, Array], settings: onnxruntime.SessionOptions, left_out: list[str]
-) -> onnxruntime.InferenceSession:
-    # The engine borrows these buffers: they must be dense, and live until the session is made.
-    values = [
-        onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array)) for array in external.values()
-    ]
-    if values:
-        settings.add_external_initializers(list(external), values)
-    return _open_engine(model, settings, left_out)
-
-
-def _open_engine(
-    model: bytes, settings: onnxruntime.SessionOptions, left_out: list[str]
-) -> onnxruntime.InferenceSession:
-    providers = ["CPUExecutionProvider"]
-    try:
-        return onnxruntime.InferenceSession(
-            model, settings, providers=providers, disabled_optimizers=left_out
-        )
-    except Exception as problem:
-        # Of the pairs that this optimizer adds, another one makes uint8 out of int8 in one place of two.
-        if "output_dtype" not in str(problem):
-            raise
-        left_out = [*left_out, "QDQPropagationTransformer"]
-        return onnxruntime.InferenceSession(
-            model, settings, providers=providers, disabled_optimizers=left_out
-        )
 
 
 def _make_engine_error(problem: Exception, nodes: Sequence[Node]) -> BadInput:
