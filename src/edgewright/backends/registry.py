@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 BACKENDS: dict[str, str] = {
     "Cpu": "edgewright.backends.cpu:CpuBackend",
     "Htp": "edgewright.backends.htp.provider:htp_backend",
-    "Gpu": "edgewright.backends.gpu.backend:GpuBackend",
+    "Gpu": "edgewright.backends.gpu.backend:make_gpu",
     # Guide 4336: deprecated; the same processor, prepared on the device.
     "HtpAltPrepStub": "edgewright.backends.htp.provider:htp_backend",
     "Hta": "",

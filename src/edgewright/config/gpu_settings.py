@@ -1,6 +1,6 @@
 """How the GPU backend computes, in QNN's words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 PRECISIONS = ("user_provided", "fp32", "fp16", "hybrid")
@@ -21,6 +21,11 @@ class GpuSettings:
     # The folder in which the driver keeps compiled kernels; its own where none is named.
     kernel_cache: str | None = None
     device_id: int = 0
+
+    def adapt_to_profile(self, profile: str) -> "GpuSettings":
+        """The settings with the hint of a performance profile, where they have none of their own."""
+        is_given = self.performance_hint != "normal"
+        return self if is_given else replace(self, performance_hint=choose_performance_hint(profile))
 
 
 def read_gpu_settings(section: dict[str, Any]) -> GpuSettings:

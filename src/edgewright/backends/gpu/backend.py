@@ -23,9 +23,8 @@ GPU, CPU = "gpu", "cpu"
 class GpuBackend:
     """Stands for libQnnGpu.so."""
 
+    provider: Provider
     settings: GpuSettings = field(default_factory=GpuSettings)
-    # webgpu or cuda; the one that the machine has where nothing is named.
-    kind: str = ""
     # Whether the processor may run what the GPU lacks.
     is_helped: bool = False
     library_names = ("libQnnGpu.so", "QnnGpu.dll")
@@ -34,14 +33,15 @@ class GpuBackend:
     @property
     def name(self) -> str:
         """The precision and the way to the GPU."""
-        words = [self._provider.called]
+        words = [self.provider.called]
         if self.settings.precision != GpuSettings().precision:
             words.append(self.settings.precision)
         return f"{GPU} ({', '.join(words)}){' with help of cpu' if self.is_helped else ''}"
 
     @property
-    def _provider(self) -> Provider:
-        return find_provider(self.kind)
+    def is_software(self) -> bool:
+        """Whether no GPU but a driver in software computes."""
+        return self.provider.is_software
 
     def configure(self, settings: GpuSettings) -> "GpuBackend":
         """The backend with other settings; a precision that its own name says stays."""
@@ -57,13 +57,13 @@ class GpuBackend:
         """A session; what the GPU lacks is refused at once, or run on the processor and said."""
         _refuse_fixed_point(graph)
         outputs = (*graph.outputs, *options.extra_outputs)
-        engine = GpuEngine(self._provider, self.settings)
+        engine = GpuEngine(self.provider, self.settings)
         session = GpuSession(with_precision(graph, self.settings.precision, outputs), options, engine)
         gaps = session.find_gaps()
         if gaps and not self.is_helped:
             raise Problems([_make_refusal(graph, name, why) for name, why in gaps.items()])
-        for line in _report_gaps(graph, session, gaps):
-            log.warning("%s", line)
+        for line in _report_placement(graph, session, gaps):
+            log.log(logging.WARNING if gaps else logging.INFO, "%s", line)
         return session
 
 
@@ -111,9 +111,7 @@ def _make_refusal(graph: Graph, name: str, why: str) -> UnsupportedOp:
     )
 
 
-def _report_gaps(graph: Graph, session: GpuSession, gaps: Mapping[str, str]) -> list[str]:
-    if not gaps:
-        return []
+def _report_placement(graph: Graph, session: GpuSession, gaps: Mapping[str, str]) -> list[str]:
     kinds = {node.name: node.op.display_name() for node in graph.nodes}
     places = Counter(session.placement().values())
     whole = ", ".join(f"{count} ops on {place}" for place, count in places.items())
@@ -121,26 +119,31 @@ def _report_gaps(graph: Graph, session: GpuSession, gaps: Mapping[str, str]) -> 
     return [whole, *(f"{count} {kind} not on gpu: {why}" for (kind, why), count in reasons.items())]
 
 
+def make_gpu() -> GpuBackend:
+    """The GPU of this machine, in the precision of the model."""
+    return GpuBackend(find_provider())
+
+
 def make_gpu_fp32() -> GpuBackend:
     """Every float in 32 bits."""
-    return GpuBackend(GpuSettings(precision="fp32"))
+    return GpuBackend(find_provider(), GpuSettings(precision="fp32"))
 
 
 def make_gpu_fp16() -> GpuBackend:
     """Every float in 16 bits."""
-    return GpuBackend(GpuSettings(precision="fp16"))
+    return GpuBackend(find_provider(), GpuSettings(precision="fp16"))
 
 
 def make_gpu_hybrid() -> GpuBackend:
     """Floats stored in 16 bits, computed in 32."""
-    return GpuBackend(GpuSettings(precision="hybrid"))
+    return GpuBackend(find_provider(), GpuSettings(precision="hybrid"))
 
 
 def make_webgpu() -> GpuBackend:
     """By the WebGPU plug-in, whatever else is installed."""
-    return GpuBackend(kind="webgpu")
+    return GpuBackend(find_provider("webgpu"))
 
 
 def make_cuda() -> GpuBackend:
     """By CUDA."""
-    return GpuBackend(kind="cuda")
+    return GpuBackend(find_provider("cuda"))

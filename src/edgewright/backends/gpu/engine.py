@@ -16,10 +16,9 @@ from edgewright.backends.cpu.engine import (
 )
 from edgewright.backends.cpu.onnx_runtime import onnxruntime
 from edgewright.backends.cpu.profile import find_written_node
-from edgewright.backends.gpu.provider import PROCESSOR, QUEUE, Provider, note_device, point_to_cache
+from edgewright.backends.gpu.provider import PROCESSOR, QUEUE, Provider, point_to_cache, start_device
 from edgewright.backends.gpu.refusals import find_false_claim
 from edgewright.config.gpu_settings import GpuSettings
-from edgewright.core.errors import EnvironmentProblem
 from edgewright.core.numbers import Array
 
 log = logging.getLogger(__name__)
@@ -40,6 +39,7 @@ class GpuEngine:
         """A session; nothing falls back without being recorded."""
         if not point_to_cache(self.settings.kernel_cache):
             log.warning("the kernel cache has no effect: the GPU was in use before with another one")
+        start_device(self.provider, self.settings)
         claims = {node.name: why for node in model.proto.graph.node if (why := find_false_claim(model, node))}
         settings = self._make_settings(model, options)
         providers = self.provider.add_to(settings, self.settings, list(claims))
@@ -65,13 +65,7 @@ class GpuEngine:
             session = onnxruntime.InferenceSession(
                 content, settings, providers=providers or None, disabled_optimizers=left_out, enable_fallback=0
             )
-        note_device()
         del borrowed
-        if self.provider.name not in session.get_providers():
-            raise EnvironmentProblem(
-                f"{self.provider.called} cannot be started on this machine",
-                do="check the GPU's driver, or use --backend cpu",
-            )
         return session
 
     def _list_on_cpu(self, session: onnxruntime.InferenceSession, proto: onnx.ModelProto) -> dict[str, str]:

@@ -1,14 +1,18 @@
 """The provider of ONNX Runtime that reaches a GPU: the WebGPU plug-in, or CUDA where its build is installed."""
 
 import os
+import re
 import threading
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
+import onnx
+
 from edgewright.backends.cpu.onnx_runtime import onnxruntime
 from edgewright.config.gpu_settings import GpuSettings
-from edgewright.core.errors import EnvironmentProblem
+from edgewright.core.errors import EnvironmentProblem, shown
 from edgewright.core.optional import install_command, require
 
 WEBGPU, CUDA, PROCESSOR = "WebGpuExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"
@@ -55,19 +59,9 @@ def find_provider(kind: str = "") -> Provider:
     return _find_webgpu()
 
 
-@cache
 def _find_webgpu() -> Provider:
     plugin = require("onnxruntime_ep_webgpu", to="run models on a GPU")
-    onnxruntime.set_default_logger_severity(3)
-    try:
-        onnxruntime.register_execution_provider_library("edgewright-webgpu", plugin.get_library_path())
-    except Exception as problem:
-        raise EnvironmentProblem(
-            f"the WebGPU plug-in cannot be loaded: {str(problem).splitlines()[0]}",
-            do="on Linux it needs the Vulkan loader libvulkan.so.1 (Debian: libvulkan1) and the GPU's driver",
-        ) from problem
-    finally:
-        onnxruntime.set_default_logger_severity(2)
+    _register_library(plugin.get_library_path())
     devices = [device for device in onnxruntime.get_ep_devices() if device.ep_name == WEBGPU]
     if not devices:
         raise EnvironmentProblem(
@@ -78,6 +72,21 @@ def _find_webgpu() -> Provider:
     is_software = not any("GPU" in str(device.device.type) for device in devices)
     chosen = next((item for item in devices if "GPU" in str(item.device.type)), devices[0])
     return Provider(WEBGPU, "WebGPU in software" if is_software else "WebGPU", chosen, is_software)
+
+
+@cache
+def _register_library(path: str) -> None:
+    """Loads the plug-in, once in a process; ONNX Runtime would warn about a device in software."""
+    onnxruntime.set_default_logger_severity(3)
+    try:
+        onnxruntime.register_execution_provider_library("edgewright-webgpu", path)
+    except Exception as problem:
+        raise EnvironmentProblem(
+            f"the WebGPU plug-in cannot be loaded: {str(problem).splitlines()[0]}",
+            do="on Linux it needs the Vulkan loader libvulkan.so.1 (Debian: libvulkan1) and the GPU's driver",
+        ) from problem
+    finally:
+        onnxruntime.set_default_logger_severity(2)
 
 
 _DEVICE_IS_MADE = threading.Event()
@@ -95,6 +104,40 @@ def point_to_cache(folder: str | None) -> bool:
     return True
 
 
-def note_device() -> None:
-    """From here on, the driver has its cache."""
-    _DEVICE_IS_MADE.set()
+def start_device(provider: Provider, gpu: GpuSettings) -> None:
+    """Makes the device, once in a process: a driver that is broken must not look like ops that are missing."""
+    with QUEUE:
+        if _DEVICE_IS_MADE.is_set():
+            return
+        settings = onnxruntime.SessionOptions()
+        settings.log_severity_level = 4
+        providers = provider.add_to(settings, gpu, [])
+        try:
+            session = onnxruntime.InferenceSession(
+                _make_probe(), settings, providers=providers or None, enable_fallback=0
+            )
+            is_right = session.run(None, {"x": np.ones(4, np.float32)})[0].tolist() == [1.0] * 4
+        except Exception as problem:
+            # The engine's sentence stands behind the names of its own files and functions.
+            why = re.search(r"[Ff]ailed to .*", str(problem))
+            raise _make_start_error(provider, why.group() if why else str(problem)) from problem
+        if provider.name not in session.get_providers() or not is_right:
+            raise _make_start_error(provider, "it gave no result")
+        _DEVICE_IS_MADE.set()
+
+
+def _make_probe() -> bytes:
+    kinds = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [4]) for name in "xy"]
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Relu", ["x"], ["y"])], "probe", kinds[:1], kinds[1:]
+    )
+    opsets = [onnx.helper.make_opsetid("", 21)]
+    content: bytes = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10).SerializeToString()
+    return content
+
+
+def _make_start_error(provider: Provider, why: str) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        f"{provider.called} cannot be started on this machine: {shown(why)}",
+        do="check the GPU's driver (on Linux Vulkan: vulkaninfo), or use --backend cpu",
+    )
