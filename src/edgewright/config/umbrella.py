@@ -100,7 +100,7 @@ class RunOutputs(OptionGroup):
     backend: str = opt(
         default="cpu",
         metavar="NAME",
-        help="cpu, htp, htp-sim, htp+cpu (the CPU does what HTP lacks) or auto, which says why",
+        help="cpu, gpu, htp, htp-sim, htp+cpu (the CPU does what HTP lacks) or auto, which says why",
     )
 
     output_dir: str | None = opt(

@@ -165,9 +165,9 @@ def _find_gpu_problem(graph: Graph) -> str:
         return "it takes float models only"
     try:
         backend = make_gpu()
-        return f"no GPU, but a driver in software: {backend.name}" if backend.is_software else ""
     except EdgewrightError as problem:
         return problem.what
+    return f"no GPU, but a driver in software: {backend.name}" if backend.is_software else ""
 
 
 def _count_bytes(graph: Graph, name: str) -> int:

@@ -116,9 +116,9 @@ def share_arrays(model: WrittenModel, settings: onnxruntime.SessionOptions) -> l
 
 def _open_session(
     model: WrittenModel, settings: onnxruntime.SessionOptions, left_out: list[str], providers: list[str]
-) -> onnxruntime.InferenceSession:
+) -> OpenedModel:
     borrowed = share_arrays(model, settings)
-    session = onnxruntime.InferenceSession(
+    session: OpenedModel = onnxruntime.InferenceSession(
         model.proto.SerializeToString(), settings, providers=providers, disabled_optimizers=left_out
     )
     del borrowed

@@ -76,7 +76,9 @@ class GpuSession(CpuSession):
 
     def find_gaps(self) -> dict[str, str]:
         """Nodes of the graph that do not run on the GPU, and why."""
-        gaps = {name: "ONNX Runtime has no such op" for name, how in super().placement().items() if how != "engine"}
+        gaps = {
+            name: "the engine has no such op" for name, how in super().placement().items() if how != "engine"
+        }
         for written, why in self._gpu.on_cpu.items():
             gaps.setdefault(written.rpartition("#")[0], why)
         return gaps

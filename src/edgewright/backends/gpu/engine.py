@@ -18,11 +18,14 @@ from edgewright.backends.cpu.onnx_runtime import onnxruntime
 from edgewright.backends.cpu.profile import find_written_node
 from edgewright.backends.gpu.provider import PROCESSOR, QUEUE, Provider, point_to_cache, start_device
 from edgewright.backends.gpu.refusals import find_false_claim
+from edgewright.backends.gpu.rewrites import rewrite_for_gpu
 from edgewright.config.gpu_settings import GpuSettings
 from edgewright.core.numbers import Array
 
 log = logging.getLogger(__name__)
 
+# Python's part of ONNX Runtime would go on with the processor alone.
+NO_FALLBACK = {"enable_fallback": 0}
 _ASSIGNMENT = "session.record_ep_graph_assignment_info"
 
 
@@ -40,6 +43,7 @@ class GpuEngine:
         if not point_to_cache(self.settings.kernel_cache):
             log.warning("the kernel cache has no effect: the GPU was in use before with another one")
         start_device(self.provider, self.settings)
+        model = rewrite_for_gpu(model)
         claims = {node.name: why for node in model.proto.graph.node if (why := find_false_claim(model, node))}
         settings = self._make_settings(model, options)
         providers = self.provider.add_to(settings, self.settings, list(claims))
@@ -63,21 +67,21 @@ class GpuEngine:
         left_out = list_left_out(model)
         with QUEUE:
             session = onnxruntime.InferenceSession(
-                content, settings, providers=providers or None, disabled_optimizers=left_out, enable_fallback=0
+                content, settings, providers=providers or None, disabled_optimizers=left_out, **NO_FALLBACK
             )
         del borrowed
         return session
 
     def _list_on_cpu(self, session: onnxruntime.InferenceSession, proto: onnx.ModelProto) -> dict[str, str]:
         why = f"{self.provider.called} has no kernel for it"
-        found = {}
+        reasons = {}
         for part in session.get_provider_graph_assignment_info():
             if part.ep_name != PROCESSOR:
                 continue
             for node in part.get_nodes():
                 written = find_written_node(node.name, proto)
-                found[written.name if written is not None else f"{node.op_type}#"] = why
-        return found
+                reasons[written.name if written is not None else f"{node.op_type}#"] = why
+        return reasons
 
 
 class _QueuedModel:

@@ -1,4 +1,4 @@
-"""The provider of ONNX Runtime that reaches a GPU: the WebGPU plug-in, or CUDA where its build is installed."""
+"""The provider of ONNX Runtime that reaches a GPU: the WebGPU plug-in, or CUDA in a build that has it."""
 
 import os
 import re
@@ -38,7 +38,10 @@ class Provider:
         """Adds itself to a session's settings; returns the providers to open it with."""
         if self.device is None:
             return [(CUDA, {"device_id": str(gpu.device_id)}), PROCESSOR]
-        options = {"forceCpuNodeNames": "\n".join(on_cpu)} if on_cpu else {}
+        # Indices of ArgMax and TopK, and shapes, are of 64 bits.
+        options = {"enableInt64": "1"}
+        if on_cpu:
+            options["forceCpuNodeNames"] = "\n".join(on_cpu)
         if gpu.performance_hint in _POWER:
             options["powerPreference"] = _POWER[gpu.performance_hint]
         settings.add_provider_for_devices([self.device], options)
@@ -105,7 +108,7 @@ def point_to_cache(folder: str | None) -> bool:
 
 
 def start_device(provider: Provider, gpu: GpuSettings) -> None:
-    """Makes the device, once in a process: a driver that is broken must not look like ops that are missing."""
+    """Makes the device, once in a process: a broken driver must not look like ops that are missing."""
     with QUEUE:
         if _DEVICE_IS_MADE.is_set():
             return

@@ -1,4 +1,4 @@
-"""What a provider for the GPU claims and then fails to run, or computes wrongly: found by running every op."""
+"""What a provider for the GPU claims and then fails to run: found by running every op."""
 
 import onnx
 
