@@ -59,6 +59,18 @@ class Engine(Protocol):
         ...
 
 
+class DirectSession(onnxruntime.InferenceSession):  # type: ignore[misc]
+    """A session without checks of names and owners: a tenth of the time of a small network.
+
+    The names are our own, and the values are arrays.
+    """
+
+    def run(self, outputs: list[str], feed: dict[str, Any]) -> list[Array]:
+        """The named outputs for the inputs."""
+        results: list[Array] = self._sess.run(outputs, feed, None)
+        return results
+
+
 class ProcessorEngine:
     """ONNX Runtime on this machine's processor."""
 
@@ -118,7 +130,7 @@ def _open_session(
     model: WrittenModel, settings: onnxruntime.SessionOptions, left_out: list[str], providers: list[str]
 ) -> OpenedModel:
     borrowed = share_arrays(model, settings)
-    session: OpenedModel = onnxruntime.InferenceSession(
+    session: OpenedModel = DirectSession(
         model.proto.SerializeToString(), settings, providers=providers, disabled_optimizers=left_out
     )
     del borrowed

@@ -62,17 +62,19 @@ class CpuSession:
         self._expected = [(name, graph.types[name].dtype.numpy) for name in graph.inputs]
         # Shapes of the inputs that were seen -> the numbers they give to the symbols.
         self._symbols: dict[tuple[tuple[int, ...], ...], dict[str, int]] = {}
+        self._whole = self._find_whole_step()
+        # The same shapes -> what the only step is fed besides the inputs.
+        self._known: dict[tuple[tuple[int, ...], ...], Values] = {}
 
     def run(self, inputs: Mapping[str, Array]) -> Values:
         """Values of the outputs for the inputs, which must have the declared types."""
+        known = self._find_known(inputs)
+        if known is not None and self._whole is not None:
+            return self._whole.run_known(inputs, known)
         symbols = self._check(inputs)
-        if (
-            len(self._steps) == 1
-            and isinstance(self._steps[0], _EngineStep)
-            and not self._steps[0].is_partial
-            and not self._options.is_profiled
-        ):
-            return self._steps[0].run(inputs, symbols)
+        if self._whole is not None:
+            self._learn_shapes(inputs, symbols, self._whole)
+            return self._whole.run(inputs, symbols)
         values: Values = dict(inputs)
         began = time.perf_counter_ns()
         for step in self._steps:
@@ -82,6 +84,32 @@ class CpuSession:
         return {
             name: values[name] if name in values else self._graph.constants[name] for name in self._outputs
         }
+
+    def _find_whole_step(self) -> "_EngineStep | None":
+        """The step that does everything, where there is one and nothing is measured."""
+        step = self._steps[0] if len(self._steps) == 1 and not self._options.is_profiled else None
+        return step if isinstance(step, _EngineStep) and not step.is_partial else None
+
+    def _find_known(self, inputs: Mapping[str, Array]) -> Values | None:
+        """What was fed besides inputs of these shapes; None where they must be checked first."""
+        if not self._known or len(inputs) != len(self._expected):
+            return None
+        shapes = []
+        for name, dtype in self._expected:
+            array = inputs.get(name)
+            if array is None or array.dtype is not dtype:
+                return None
+            shapes.append(array.shape)
+        return self._known.get(tuple(shapes))
+
+    def _learn_shapes(
+        self, inputs: Mapping[str, Array], symbols: Mapping[str, int], step: "_EngineStep"
+    ) -> None:
+        names = [name for name, _ in self._expected]
+        if len(inputs) != len(names) or not step.reads_all(names):
+            return
+        if not any(inputs[name].size == 0 for name in names) and len(self._known) < SHAPES_KEPT:
+            self._known[tuple(inputs[name].shape for name in names)] = step.compute_dims(symbols)
 
     def placement(self) -> Mapping[str, str]:
         """Node name -> "engine" or "reference"."""
@@ -138,8 +166,11 @@ class CpuSession:
     def _steps_for(self, parts: Sequence[Part], refusals: Refusals) -> list["_EngineStep | _ReferenceStep"]:
         _check_meanings(node for part in parts if not part.opset for node in part.nodes)
         steps: list[_EngineStep | _ReferenceStep] = []
+        order = {name: place for place, name in enumerate(self._outputs)}
         for index, part in enumerate(parts):
             wanted = list_outputs(parts, index, self._outputs)
+            # In the caller's order, so that what a single step returns is the answer.
+            wanted.sort(key=lambda name: order.get(name, len(order)))
             if not part.opset:
                 steps.append(_ReferenceStep(self._graph, part, wanted))
             elif wanted:
@@ -225,13 +256,20 @@ class _EngineStep:
         feed: dict[str, Any] = {name: values[name] for name in self._inputs}
         if self._plain is not None and any(array.size == 0 for array in feed.values()):
             return self._without_fusions(self._plain).run(values, symbols)
-        if self._computed:
-            feed.update(self._compute_dims(symbols))
+        return self.run_known(feed, self.compute_dims(symbols))
+
+    def run_known(self, values: Mapping[str, Array], dims: Values) -> Values:
+        """The same for inputs of shapes that were seen, and nothing but them."""
+        feed = {**values, **dims} if dims or type(values) is not dict else values
         try:
             results = self._session.run(self._names, feed)
         except Exception as problem:
             raise _make_engine_error(problem, self.nodes) from problem
         return dict(zip(self.outputs, results, strict=True))
+
+    def reads_all(self, names: Sequence[str]) -> bool:
+        """Whether it reads each of the values, and no other."""
+        return set(self._inputs) == set(names)
 
     def node_times(self) -> list[NodeTime]:
         profile, self._profile = self._profile, None
@@ -248,8 +286,10 @@ class _EngineStep:
         except _EngineRefused as problem:
             raise _make_engine_error(problem, self.nodes) from problem
 
-    def _compute_dims(self, symbols: Mapping[str, int]) -> Values:
+    def compute_dims(self, symbols: Mapping[str, int]) -> Values:
         """Dimensions the engine asks for; most runs have shapes that were seen before."""
+        if not self._computed:
+            return {}
         key = tuple(symbols.values())
         if key not in self._known:
             if len(self._known) >= SHAPES_KEPT:
