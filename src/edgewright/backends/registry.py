@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import PureWindowsPath
 
 from edgewright.backends.base import Backend, TakesCpu
+from edgewright.config.net_run import ENGINES
 from edgewright.core.errors import UnsupportedFeature, UsageError, shown
 from edgewright.core.words import did_you_mean
 
@@ -36,6 +37,9 @@ PROVIDERS = {
     "htp-sim": "edgewright.backends.htp:HtpSimBackend",
     "htp-sim-fast": "edgewright.backends.htp:HtpFastSimBackend",
     "htp-native": "edgewright.backends.qnn.backend:HtpNativeBackend",
+    "cpu-openvino": "edgewright.backends.cpu.openvino_engine:OpenVinoBackend",
+    "cpu-openvino-bf16": "edgewright.backends.cpu.openvino_engine:make_bf16",
+    "cpu-auto": "edgewright.backends.cpu.openvino_engine:FasterEngineBackend",
     "gpu-fp32": "edgewright.backends.gpu.backend:make_gpu_fp32",
     "gpu-fp16": "edgewright.backends.gpu.backend:make_gpu_fp16",
     "gpu-hybrid": "edgewright.backends.gpu.backend:make_gpu_hybrid",
@@ -76,6 +80,18 @@ def find_backend(name: str) -> Backend:
     if found == "HtpAltPrepStub":
         log.warning("libQnnHtpAltPrepStub.so is deprecated: libQnnHtp.so is used in its place")
     return _made(BACKENDS[found])
+
+
+def choose_engine(backend: str, engine: str) -> str:
+    """The backend that runs on the engine (`ENGINES`), which is for the CPU backend only."""
+    if engine == ENGINES[0]:
+        return backend
+    if find_backend(backend).name != "cpu":
+        raise UsageError(
+            f"--engine {engine} is for the CPU backend, the backend is '{shown(backend)}'",
+            do="use --backend cpu, or leave --engine out",
+        )
+    return f"cpu-{engine}"
 
 
 def add_cpu(backend: Backend) -> Backend:

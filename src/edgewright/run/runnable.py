@@ -12,7 +12,7 @@ from edgewright.backends.qnn.composed import ContextSession, LibraryBackend
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.qnn.runtime import RenewedContext
-from edgewright.backends.registry import add_cpu, find_backend
+from edgewright.backends.registry import add_cpu, choose_engine, find_backend
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.net_run import Model as ModelOptions
 from edgewright.config.run_settings import RunSettings
@@ -129,7 +129,7 @@ def _open_any(options: ModelOptions, loading: Loading) -> RunSource:
         start = time.perf_counter_ns()
         source = limit.run(lambda: _open_retrieved_context(options, provider, config, loading))
         return replace(source, loading=(time.perf_counter_ns() - start) // 1000)
-    backend = find_backend(options.backend)
+    backend = find_backend(choose_engine(options.backend, options.engine))
     config = loading.read_config(options.config_file, backend.name, is_context=False)
     files = [find_model_file(Path(name)) for name in options.dlc_path or options.models or ()]
     graphs = load_model_graphs(files, options.model_prefix)

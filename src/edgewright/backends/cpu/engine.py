@@ -2,8 +2,6 @@
 
 import platform
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,8 +10,9 @@ import numpy as np
 import onnx
 
 from edgewright.backends.base import RunOptions
+from edgewright.backends.cpu.branches import with_branches
+from edgewright.backends.cpu.engine_model import WrittenModel
 from edgewright.backends.cpu.onnx_runtime import onnxruntime
-from edgewright.backends.cpu.profile import EngineProfile
 from edgewright.core.machine_use import read_thread_limit
 from edgewright.core.numbers import Array
 
@@ -23,20 +22,6 @@ PAD_FUSION = "Pad_Fusion"
 # It makes 8 bits with one scale of real weights between encoded values, whatever precision they came from.
 REQUANTIZER = "WeightBiasQuantization"
 PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
-
-
-@dataclass(frozen=True)
-class WrittenModel:
-    """A model for an engine."""
-
-    proto: onnx.ModelProto
-    # Arrays of initializers whose bytes the model does not hold.
-    external: Mapping[str, Array]
-    # Whether ops in fixed point were written: what is a real number among them is meant to be one.
-    has_fixed_point: bool
-    # Without fusions, whose kernels divide by sizes: for empty tensors.
-    is_plain: bool
-    profile: EngineProfile | None
 
 
 class OpenedModel(Protocol):
@@ -53,6 +38,11 @@ class OpenedModel(Protocol):
 
 class Engine(Protocol):
     """Opens written models."""
+
+    @property
+    def is_standard(self) -> bool:
+        """Whether a model may have ops of ONNX only, none of ONNX Runtime's own."""
+        ...
 
     def open(self, model: WrittenModel, options: RunOptions) -> OpenedModel:
         """The model, ready to run; any error is a refusal of the model."""
@@ -74,8 +64,11 @@ class DirectSession(onnxruntime.InferenceSession):  # type: ignore[misc]
 class ProcessorEngine:
     """ONNX Runtime on this machine's processor."""
 
+    is_standard = False
+
     def open(self, model: WrittenModel, options: RunOptions) -> OpenedModel:
         """A session; the model's arrays are borrowed."""
+        model = with_branches(model)
         settings = make_settings(model, options)
         left_out = list_left_out(model)
         providers = ["CPUExecutionProvider"]

@@ -12,7 +12,8 @@ import numpy as np
 
 from edgewright.backends.base import NodeTime, RunOptions
 from edgewright.backends.cpu.dynamic import with_integer_ops
-from edgewright.backends.cpu.engine import ON_PROCESSOR, Engine, WrittenModel
+from edgewright.backends.cpu.engine import ON_PROCESSOR, Engine
+from edgewright.backends.cpu.engine_model import WrittenModel
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, list_outputs, plan
@@ -156,7 +157,7 @@ class CpuSession:
         refusals = Refusals()
         while True:
             try:
-                return self._steps_for(plan(self._graph, refusals), refusals)
+                return self._steps_for(plan(self._graph, refusals, is_standard=self._engine.is_standard), refusals)
             except _EngineRefused as problem:
                 if not refusals.add(self._graph, problem.node):
                     raise BackendCrash(
@@ -234,6 +235,7 @@ class _EngineStep:
         if not is_plain:
             self._plain = cache(lambda: _EngineStep(graph, part, outputs, way, is_plain=True))
         writer = NodeWriter(graph, part.opset, way.refusals.through_float, way.rounding)
+        writer.is_standard = way.engine.is_standard
         self._inputs = [writer.add_input(value) for value in part.reads() if value not in graph.constants]
         for node in part.nodes:
             writer.write(node)

@@ -9,11 +9,11 @@ import onnx
 from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu.engine import (
     OpenedModel,
-    WrittenModel,
     list_left_out,
     make_settings,
     share_arrays,
 )
+from edgewright.backends.cpu.engine_model import WrittenModel
 from edgewright.backends.cpu.onnx_runtime import onnxruntime
 from edgewright.backends.cpu.profile import find_written_node
 from edgewright.backends.gpu.provider import PROCESSOR, QUEUE, Provider, point_to_cache, start_device
@@ -37,6 +37,7 @@ class GpuEngine:
     settings: GpuSettings
     # Written nodes that the processor computes, by name: why.
     on_cpu: dict[str, str] = field(default_factory=dict)
+    is_standard = False
 
     def open(self, model: WrittenModel, options: RunOptions) -> OpenedModel:
         """A session; nothing falls back without being recorded."""

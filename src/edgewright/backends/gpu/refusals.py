@@ -2,7 +2,7 @@
 
 import onnx
 
-from edgewright.backends.cpu.engine import WrittenModel
+from edgewright.backends.cpu.engine_model import WrittenModel
 
 
 def find_false_claim(model: WrittenModel, node: onnx.NodeProto) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from edgewright.backends.cpu.engine import WrittenModel
+from edgewright.backends.cpu.engine_model import WrittenModel
 
 
 def rewrite_for_gpu(model: WrittenModel) -> WrittenModel:
