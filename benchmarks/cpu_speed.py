@@ -25,7 +25,7 @@ __all__ = ["main"]
 
 # Sizes that are tried for open dimensions, until ONNX Runtime runs the model.
 SIZES = (1, 32, 224, 320, 512, 16000)
-PAIRS = 15
+PAIRS = 9
 LIMIT = 1.1
 # Larger ones take too long for fifteen pairs.
 LARGEST = 64 << 20
