@@ -8,7 +8,7 @@ JOBS ?= 2
 NATIVE = test "$$(uname -sm)" = "Linux x86_64" && getconf GNU_LIBC_VERSION >/dev/null 2>&1 \
 	&& $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[native]'
 # torch is 200 MB and a minute; Playwright drives the Chromium that the system has (Debian: chromium).
-EXTRAS = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch,browser,openvino,cluster,site,s3,servers,tflite]'
+EXTRAS = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[pytorch,browser,openvino,gpu,cluster,site,s3,servers,tflite]'
 # Whoever is idle takes over what another has not begun: the slow tests stand at the end.
 PYTEST = $(PY) -m pytest -n $(JOBS) --dist worksteal
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.

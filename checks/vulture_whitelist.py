@@ -9,6 +9,7 @@ __dir__
 pytestmark
 __class__  # Python looks at it: the package's own kind of module
 graph_optimization_level
+enable_mem_reuse
 enable_profiling
 profile_file_prefix
 handle_starttag  # html.parser calls it
@@ -23,7 +24,12 @@ open_converter  # the same, of the op packages' worker
 qconfig  # torch.ao.quantization reads it
 macs_per_microsecond  # a template reads it
 __init_subclass__  # Python calls it
-htp_backend  # backends/registry.py finds it by its name
+htp_backend  # backends/registry.py finds these by their names
+make_gpu_fp32
+make_gpu_fp16
+make_gpu_hybrid
+make_webgpu
+make_cuda
 daemon_threads  # http.server reads these, and calls the methods
 server_version
 sys_version

@@ -231,7 +231,6 @@ def test_layers_are_chosen_by_name_and_type(here):
     ("words", "code", "message"),
     [
         (("--verification", "--framework_diagnosis"), 2, "expected at most one feature"),
-        (("--inference_engine", "-r", "gpu", "-l", "list.txt", "-m", "m.onnx"), 4, "Gpu"),
         (("--inference_engine", "-r", "dspv60", "-l", "list.txt", "-m", "m.onnx"), 2, "dspv60"),
         (("--inference_engine", "-r", "cpu", "-l", "list.txt"), 2, "needs '--model_path'"),
         (

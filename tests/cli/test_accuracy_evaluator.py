@@ -195,7 +195,7 @@ def test_results_of_an_earlier_evaluation_are_gone(here, capsys):
         (["-config", "c.yaml", "-comparator", "abs"], 2, "does not have -comparator"),
         (["-model", "m.onnx", "-backend", "htp-sim"], 2, "'-preproc_file' is missing"),
         (["-model", "m.onnx", "-backend", "htp-sim", "-batchsize", "2"], 2, "does not have -batchsize"),
-        (["-model", "m.onnx", "-backend", "gpu", "-preproc_file", "list.txt"], 4, "not built yet"),
+        (["-model", "m.onnx", "-backend", "hta", "-preproc_file", "list.txt"], 4, "only runs on a device"),
         (["-model", "none.onnx", "-backend", "htp-sim"], 3, "there is no model 'none.onnx'"),
         (
             ["-model", "m.onnx", "-backend", "htp-sim", "-preproc_file", "list.txt", "-comparator", "box"],

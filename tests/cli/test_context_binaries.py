@@ -208,7 +208,7 @@ def test_a_wrong_command_is_one_clear_error_and_writes_nothing(call, here, words
         ("m.so", "cpu", 3, "does not exist"),
         ("m.onnx", "cpu", 2, "is not converted yet"),
         ("none.dlc", "cpu", 3, "does not exist"),
-        ("net.dlc", "libQnnGpu.so", 4, "not built yet"),
+        ("net.dlc", "libQnnHta.so", 4, "only runs on a device"),
         ("net.dlc", "htpp", 2, "did you mean"),
     ],
 )

@@ -161,7 +161,7 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_line(here, capsys):
     ("old", "new", "code", "text"),
     [
         ("name: onnxrt", "name: tflite", 2, "is for models of TFLite"),
-        ("backend: htp-sim", "backend: gpu", 4, "not built yet"),
+        ("backend: htp-sim", "backend: hta", 4, "only runs on a device"),
         ("param_quantizer: tf | enhanced", "param_quantizr: tf", 2, "no option 'param_quantizr'"),
         ("param_quantizer: tf | enhanced", "input_list: x.txt", 2, "decided by the evaluator"),
         (
@@ -193,11 +193,11 @@ def test_a_wrong_configuration_is_one_clean_error(here, capsys, old, new, code, 
 
 
 def test_a_schema_that_fails_does_not_stop_the_others(here, capsys):
-    change(here, "backend: htp-sim", "backend: gpu")
+    change(here, "backend: htp-sim", "backend: hta")
     assert main(["-config", "c.yaml"]) == 4
     rows = read_csv(here)
     assert rows["schema0_qnn_cpu_fp32"]["Status"] == "Success"
-    assert rows["schema2_qnn_tf"]["Status"].startswith("Failed: backend 'Gpu'")
+    assert rows["schema2_qnn_tf"]["Status"].startswith("Failed: backend 'Hta'")
 
 
 def test_token_files_have_the_type_that_inputs_info_says(here):

@@ -299,7 +299,7 @@ def test_the_cpu_backend_has_many_names(call, here, digits, digit, name):
 @pytest.mark.parametrize(
     ("name", "code", "why"),
     [
-        ("QnnGpu.dll", 4, "backend 'Gpu' is not built yet"),
+        ("QnnHta.dll", 4, "backend 'Hta' is the Hexagon Tensor Accelerator"),
         ("libQnnCup.so", 2, "did you mean 'libQnnCpu.so'?"),
         ("", 2, "backend '' is unknown"),
     ],

@@ -36,13 +36,13 @@ def test_the_table_says_that_times_of_htp_are_not_of_a_device(call):
 
 
 def test_a_backend_that_cannot_is_said_and_the_others_run(call):
-    answer = call(main, "profile", DIGITS_MODEL, "--backend", "gpu", "--backend", "cpu", *SHORT)
+    answer = call(main, "profile", DIGITS_MODEL, "--backend", "hta", "--backend", "cpu", *SHORT)
     assert answer.code == 0
-    assert "gpu: backend 'Gpu' is not built yet" in answer.out
+    assert "hta: backend 'Hta' is the Hexagon Tensor Accelerator" in answer.out
 
 
 def test_no_backend_at_all_is_a_failure(call):
-    assert call(main, "profile", DIGITS_MODEL, "--backend", "gpu", *SHORT).code == 4
+    assert call(main, "profile", DIGITS_MODEL, "--backend", "hta", *SHORT).code == 4
 
 
 @pytest.mark.parametrize("ending", ["html", "json", "csv", "log"])

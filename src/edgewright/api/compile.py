@@ -13,7 +13,7 @@ from edgewright.lower.names import sanitize_name
 from edgewright.model.model import Model
 from edgewright.model.saving import FORMATS, load_graph
 from edgewright.run.compiled_model import CompiledModel, load_context
-from edgewright.run.context.compile import CompileOrder, compile_graphs, find_provider
+from edgewright.run.context.compile import WITHOUT_CHIP, CompileOrder, compile_graphs, find_provider
 from edgewright.run.context.config import DEFAULT_TARGET, find_target, read_backend_config
 from edgewright.targets.soc import find_soc
 
@@ -37,7 +37,7 @@ def compile(  # noqa: A001, PLR0913 - named after torch.compile; all but two are
         model: a model or a converted file, or several of them by graph name.
         path: the context binary to write.
         target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75, a SoC number, or a device such as 'Galaxy S24'.
-        backend: htp (genuine where its wheel is installed, else simulated), htp-native, htp-sim or cpu.
+        backend: htp (genuine where its wheel is installed, else simulated), htp-native, htp-sim, gpu or cpu.
         optimization_level: 1 to 3: how hard the compiler tries.
         vtcm_mb: megabytes of the chip's fast memory that each graph may use; 0 for all.
         config_file: a backend configuration file, as for qnn-context-binary-generator.
@@ -47,7 +47,7 @@ def compile(  # noqa: A001, PLR0913 - named after torch.compile; all but two are
     config = read_backend_config(config_file, provider.partition("-")[0])
     if vtcm_mb is not None:
         config = replace(config, graphs=(*config.graphs, GraphSettings(vtcm_mb=vtcm_mb)))
-    chip = None if provider == "cpu" else find_target(target, config)
+    chip = None if provider in WITHOUT_CHIP else find_target(target, config)
     order = CompileOrder(provider, chip or find_soc(DEFAULT_TARGET), config, optimization_level)
     named = model if isinstance(model, Mapping) else {Path(path).stem: model}
     graphs = [_rename_graph(_require_graph(each), name) for name, each in named.items()]

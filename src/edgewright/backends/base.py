@@ -99,3 +99,12 @@ class RealEnds(Protocol):
 
     # It rounds there as encodings do, so that only the speed differs.
     has_exact_ends: bool
+
+
+@runtime_checkable
+class TakesCpu(Protocol):
+    """A backend whose engine itself can run on the CPU what it lacks."""
+
+    def with_cpu(self) -> Backend:
+        """The backend that may do so."""
+        ...

@@ -5,17 +5,18 @@ import re
 from importlib import import_module
 from pathlib import PureWindowsPath
 
-from edgewright.backends.base import Backend
-from edgewright.core.errors import NotBuiltYet, UnsupportedFeature, UsageError, shown
+from edgewright.backends.base import Backend, TakesCpu
+from edgewright.config.net_run import ENGINES
+from edgewright.core.errors import UnsupportedFeature, UsageError, shown
 from edgewright.core.words import did_you_mean
 
 log = logging.getLogger(__name__)
 
-# QNN's backends by the word in their library's name -> where ours is; "" where there is none yet.
+# QNN's backends by the word in their library's name -> where ours is; "" where there is none.
 BACKENDS: dict[str, str] = {
     "Cpu": "edgewright.backends.cpu:CpuBackend",
     "Htp": "edgewright.backends.htp.provider:htp_backend",
-    "Gpu": "",
+    "Gpu": "edgewright.backends.gpu.backend:make_gpu",
     # Guide 4336: deprecated; the same processor, prepared on the device.
     "HtpAltPrepStub": "edgewright.backends.htp.provider:htp_backend",
     "Hta": "",
@@ -36,6 +37,14 @@ PROVIDERS = {
     "htp-sim": "edgewright.backends.htp:HtpSimBackend",
     "htp-sim-fast": "edgewright.backends.htp:HtpFastSimBackend",
     "htp-native": "edgewright.backends.qnn.backend:HtpNativeBackend",
+    "cpu-openvino": "edgewright.backends.cpu.openvino_engine:OpenVinoBackend",
+    "cpu-openvino-bf16": "edgewright.backends.cpu.openvino_engine:make_bf16",
+    "cpu-auto": "edgewright.backends.cpu.openvino_engine:FasterEngineBackend",
+    "gpu-fp32": "edgewright.backends.gpu.backend:make_gpu_fp32",
+    "gpu-fp16": "edgewright.backends.gpu.backend:make_gpu_fp16",
+    "gpu-hybrid": "edgewright.backends.gpu.backend:make_gpu_hybrid",
+    "gpu-webgpu": "edgewright.backends.gpu.backend:make_webgpu",
+    "gpu-cuda": "edgewright.backends.gpu.backend:make_cuda",
 }
 # Suffix of a backend: the CPU runs what that one lacks.
 WITH_CPU = "+cpu"
@@ -48,9 +57,7 @@ def find_backend(name: str) -> Backend:
     ``htp+cpu``: the CPU runs what the backend lacks.
     """
     if name.lower().endswith(WITH_CPU) and name.lower() != WITH_CPU:
-        from edgewright.backends.split import SplitBackend
-
-        return SplitBackend(find_backend(name[: -len(WITH_CPU)]))
+        return add_cpu(find_backend(name[: -len(WITH_CPU)]))
     # Both separators: a Windows path may reach a Linux machine in a recorded command.
     last = PureWindowsPath(name).name
     library = _LIBRARY.fullmatch(last)
@@ -72,10 +79,28 @@ def find_backend(name: str) -> Backend:
         )
     if found == "HtpAltPrepStub":
         log.warning("libQnnHtpAltPrepStub.so is deprecated: libQnnHtp.so is used in its place")
-    if not BACKENDS[found]:
-        built = " or ".join(f"libQnn{word}.so" for word in ("Cpu", "Htp", "Saver"))
-        raise NotBuiltYet(f"backend '{found}' is not built yet", do=f"use --backend {built}")
     return _made(BACKENDS[found])
+
+
+def choose_engine(backend: str, engine: str) -> str:
+    """The backend that runs on the engine (`ENGINES`), which is for the CPU backend only."""
+    if engine == ENGINES[0]:
+        return backend
+    if find_backend(backend).name != "cpu":
+        raise UsageError(
+            f"--engine {engine} is for the CPU backend, the backend is '{shown(backend)}'",
+            do="use --backend cpu, or leave --engine out",
+        )
+    return f"cpu-{engine}"
+
+
+def add_cpu(backend: Backend) -> Backend:
+    """The backend with a fallback: the CPU runs what it lacks."""
+    if isinstance(backend, TakesCpu):
+        return backend.with_cpu()
+    from edgewright.backends.split import SplitBackend
+
+    return SplitBackend(backend)
 
 
 def _made(home: str) -> Backend:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from edgewright.config.backend_keys import CONFIG_KEYS, check_keys
+from edgewright.config.gpu_settings import GpuSettings, read_gpu_settings
 from edgewright.config.run_settings import RunSettings, read_run_settings
 from edgewright.core.errors import BadInput, EdgewrightError, Problems, Where, shown
 
@@ -46,6 +47,7 @@ class BackendConfig:
     is_strict: bool = False
     is_linting: bool = False
     threads: int = 0
+    gpu: GpuSettings = field(default_factory=GpuSettings)
     running: RunSettings = field(default_factory=RunSettings)
     # Keys that were given and do nothing here, a sentence each.
     notes: tuple[str, ...] = ()
@@ -72,6 +74,7 @@ class BackendConfig:
             dsp_arch=inner.dsp_arch or self.dsp_arch,
             is_weight_sharing=inner.is_weight_sharing or self.is_weight_sharing,
             threads=inner.threads or self.threads,
+            gpu=inner.gpu if inner.gpu != GpuSettings() else self.gpu,
             notes=(*self.notes, *inner.notes),
         )
 
@@ -103,11 +106,12 @@ class _Reading:
         context = self._document.get("context_configs", {})
         device = self._device()
         course = self._document.get(f"{self._backend}_config", {})
+        is_gpu = self._backend == "gpu"
         return BackendConfig(
             extensions_file=self._document.get("backend_extensions", {}).get("config_file_path"),
             soc_model=_take_first(device | course, "soc_model", "soc_id"),
             dsp_arch=(device | course).get("dsp_arch"),
-            graphs=(*self._graphs(), *_read_course_settings(course)),
+            graphs=(*self._graphs(), *([] if is_gpu else _read_course_settings(course))),
             is_weight_sharing=any(
                 item.get("weight_sharing_enabled") for item in self._list_objects("context")
             ),
@@ -116,6 +120,7 @@ class _Reading:
             is_strict=context.get("cache_compatibility_mode", "").lower() == "strict",
             is_linting=device.get("profiling_level") == "linting",
             threads=course.get("num_threads", 0) if self._backend == "cpu" else 0,
+            gpu=read_gpu_settings(course) if is_gpu else GpuSettings(),
             running=read_run_settings(self._document),
             notes=(*self._of_our_sections(notes), *self._find_unnamed(), *self._other_sections()),
         )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from edgewright.config.gpu_settings import PERFORMANCE_HINTS, PRECISIONS
 from edgewright.core.errors import BadInput, EdgewrightError, Where, shown
 from edgewright.core.words import did_you_mean
 
@@ -163,13 +164,17 @@ _HTP = {
     "dsp_arch": _accept_text(),
     "optimization_level": _accept_integer(1, 3),
 }
+# The course's keys, then those of QNN's own GPU settings.
 _GPU = {
-    "device_id": _accept_integer(idle=_DEVICE),
-    "performance_mode": _accept_text(*_PROFILES, idle=_DEVICE),
-    "precision_mode": _accept_text(
-        "fp16", "fp32", "hybrid", "user_provided", idle="there is no GPU backend yet"
-    ),
-    "enable_transform_optimization": Key("boolean", idle="there is no GPU backend yet"),
+    "device_id": _accept_integer(0, 255),
+    "performance_mode": _accept_text(*_PROFILES),
+    "precision_mode": _accept_text(*PRECISIONS),
+    "enable_transform_optimization": Key("boolean"),
+    "performance_hint": _accept_text(*PERFORMANCE_HINTS),
+    "disable_node_optimizations": Key("boolean"),
+    "disable_memory_optimizations": Key("boolean"),
+    "disable_queue_recording": Key("boolean", idle="ONNX Runtime records no queue of its own accord"),
+    "kernel_cache_dir": _accept_text(),
 }
 _CPU = {
     "num_threads": _accept_integer(0, 1024),

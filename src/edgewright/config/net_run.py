@@ -20,6 +20,15 @@ PERF_PROFILES = (
     *("low_power_saver", "power_saver", "high_power_saver", "extreme_power_saver", "system_settings"),
 )
 
+# What computes for the CPU backend; auto measures the first two.
+ENGINES = ("onnxruntime", "openvino", "openvino-bf16", "auto")
+ENGINE = opt(
+    choices=ENGINES,
+    default=ENGINES[0],
+    help="what computes for the CPU backend: onnxruntime, openvino (in f32; openvino-bf16 has 8 bits in "
+    "products), or auto, which measures the two and takes the faster",
+)
+
 
 def choose_threads(profile: str, cores: int) -> int:
     """The threads that a performance profile leaves to an engine on the processor; 0 is its own choice."""
@@ -48,6 +57,7 @@ class Model(OptionGroup):
         example="--backend libQnnCpu.so",
         help="the backend to run on: a QNN library such as libQnnCpu.so or QnnCpu.dll, its path, or cpu",
     )
+    engine: str = ENGINE
     allow_cpu_ops: bool = opt(help="run on the CPU what the backend lacks, and say what ran where")
     models: tuple[str, ...] | None = opt(
         "--model", type=parse_names, metavar="FILE", help="the model to run, several separated by commas"

@@ -6,6 +6,7 @@ from edgewright.config.converter_parts import CPP_FILE
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 from edgewright.config.log_options import LOG_LEVEL
+from edgewright.config.net_run import ENGINE
 from edgewright.config.rules import Excludes, Needs
 from edgewright.config.shape_options import BATCH_SIZE, INPUT_SHAPES, INPUT_VALUES, SYMBOL_SIZES
 from edgewright.config.values import make_range_parser
@@ -100,8 +101,9 @@ class RunOutputs(OptionGroup):
     backend: str = opt(
         default="cpu",
         metavar="NAME",
-        help="cpu, htp, htp-sim, htp+cpu (the CPU does what HTP lacks) or auto, which says why",
+        help="cpu, gpu, htp, htp-sim, htp+cpu (the CPU does what HTP lacks) or auto, which says why",
     )
+    engine: str = ENGINE
 
     output_dir: str | None = opt(
         also="-o",

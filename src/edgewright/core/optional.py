@@ -29,6 +29,7 @@ PACKAGES: tuple[Package, ...] = (
     Package("jinja2", "Jinja2", "HTML reports"),
     Package("defusedxml", "defusedxml", "op package configurations"),
     Package("onnxruntime_qnn", "onnxruntime-qnn", "the genuine QNN libraries, HTP included", extra="native"),
+    Package("onnxruntime_ep_webgpu", "onnxruntime-ep-webgpu", "the GPU backend", extra="gpu"),
     Package(
         "torch", "torch", "PyTorch models and gradient-based quantization", extra="pytorch", minimum="2.6"
     ),

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from edgewright.backends.gpu.backend import make_gpu
+from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array, DType
 from edgewright.core.page import Block, Displayed
 from edgewright.ir.graph import Graph
@@ -18,7 +20,7 @@ MEGABYTE = 1 << 20
 # Points that a candidate can win; the weights are those of the Edge AI course's selector.
 OPS, SIZES, PRECISION, POWER, SPEED, MEASURED = 30, 25, 20, 25, 20, 25
 # HTP times are measured in the simulation: the emulator takes seconds to compile a model.
-_MEASURED_AS = {"cpu": "cpu", "htp": "htp-sim"}
+_MEASURED_AS = {"cpu": "cpu", "gpu": "gpu", "htp": "htp-sim"}
 _SHORT = Effort(runs=10, seconds=1.0, warmup=1)
 
 
@@ -83,6 +85,8 @@ def select_backend(
     feed = dict(inputs) if inputs is not None else make_random_inputs(opened)
     facts = _Facts(opened.graph_for(feed))
     times = _measure_backends(opened, feed, facts) if measure else {}
+    if facts.has_gpu and measure and "gpu" not in times:
+        facts.gpu = "it refuses the model"
     priorities = (power_critical, performance_critical)
     candidates = [_score_backend(name, facts, times, priorities) for name in CAPABILITIES]
     candidates.sort(key=lambda item: (not item.is_possible, -item.points))
@@ -99,6 +103,12 @@ class _Facts:
         self.share = 1 - sum(cost[gap.node] for gap in gaps) / max(sum(cost.values()), 1)
         self.largest = max((_count_bytes(graph, name) for name in graph.types), default=0)
         self.precision = _find_main_precision(graph)
+        # What stands against the GPU; "" where nothing does.
+        self.gpu = _find_gpu_problem(graph)
+
+    @property
+    def has_gpu(self) -> bool:
+        return not self.gpu
 
 
 def _score_backend(
@@ -124,15 +134,16 @@ def _score_backend(
             reasons.append(f"{word} matters: {share_of:.0%} of the best on a device")
     if name in times:
         points += MEASURED * min(times.values()) / times[name]
-        as_ = "" if name == "cpu" else " in the simulation"
+        as_ = " in the simulation" if name == "htp" else ""
         reasons.append(f"{times[name]:.3g} ms a run on this machine{as_}")
-    possible = name == "cpu" or (name == "htp" and facts.precision != "fp32" and not facts.missing)
+    is_htp_possible = name == "htp" and facts.precision != "fp32" and not facts.missing
+    possible = name == "cpu" or is_htp_possible or (name == "gpu" and facts.has_gpu)
     return Candidate(name, points, tuple(reasons), possible, times.get(name))
 
 
 def _explain_ops(name: str, facts: _Facts) -> str:
     if name == "gpu":
-        return "there is no GPU backend on this machine"
+        return facts.gpu or "it is on this machine, and takes the model"
     if name == "cpu" or not facts.missing:
         if name == "htp" and facts.precision == "fp32":
             return "it has all ops, but in fixed point or half precision: quantize the model for it"
@@ -142,9 +153,21 @@ def _explain_ops(name: str, facts: _Facts) -> str:
 
 
 def _measure_backends(model: Model, feed: Mapping[str, Array], facts: _Facts) -> dict[str, float]:
-    names = {n: b for n, b in _MEASURED_AS.items() if n == "cpu" or facts.precision != "fp32"}
+    names = {n: b for n, b in _MEASURED_AS.items() if n != "htp" or facts.precision != "fp32"}
+    if not facts.has_gpu:
+        del names["gpu"]
     measured = profile(model, feed, backends=tuple(names.values()), effort=_SHORT)
     return {n: item.p50_ms for n, item in zip(names, measured.backends, strict=True) if item.runs}
+
+
+def _find_gpu_problem(graph: Graph) -> str:
+    if any(kind.dtype.is_fixed_point for kind in graph.types.values()):
+        return "it takes float models only"
+    try:
+        backend = make_gpu()
+    except EdgewrightError as problem:
+        return problem.what
+    return f"no GPU, but a driver in software: {backend.name}" if backend.is_software else ""
 
 
 def _count_bytes(graph: Graph, name: str) -> int:

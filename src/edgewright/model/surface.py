@@ -21,6 +21,8 @@ class Surface:
         halves = [name for name in graph.inputs if graph.types[name].dtype == DType.FLOAT_16]
         self._inputs |= {name: graph.types[name] for name in halves}
         self._outputs = _list_fixed_point(graph, graph.outputs)
+        # Whether nothing has to be encoded or decoded.
+        self.is_idle = not self._inputs and not self._outputs
         self._has_fixed = bool(_list_fixed_point(graph, [*graph.inputs, *graph.outputs]))
 
     def encode_inputs(self, inputs: Mapping[str, Array]) -> Mapping[str, Array]:

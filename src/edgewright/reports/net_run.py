@@ -1,5 +1,8 @@
 """What a run did: outputs, files and times."""
 
+from collections import Counter
+from collections.abc import Mapping
+
 from edgewright.core.page import Block, Table
 from edgewright.core.quantities import format_shape
 from edgewright.sdk.net_run import NetRun
@@ -16,11 +19,17 @@ def make_page(run: NetRun) -> list[Block]:
     blocks: list[Block] = [
         Table("Outputs", ("name", "type in file", "shape", "layout", "file"), rows),
         f"{counted} on backend {record.backend}, {kept} kept in {record.folder}",
+        *_describe_placement(record.placement),
     ]
     blocks += [f"note: {note}" for note in run.notes]
     if run.profile:
         blocks += [*_list_times(run), f"wrote {run.profile}"]
     return blocks + [block for other in run.others for block in make_page(other)]
+
+
+def _describe_placement(placement: Mapping[str, str]) -> list[str]:
+    counts = Counter(placement.values())
+    return [", ".join(f"{count} ops on {place}" for place, count in counts.items())] if counts else []
 
 
 def _list_times(run: NetRun) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgewright.backends.registry import choose_engine
 from edgewright.config.umbrella import Comparison, ModelFile, RunInputs, RunOutputs, Shapes
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.events import announce_progress
@@ -88,7 +89,8 @@ def run_files(
     summaries: dict[str, OutputSummary] = {}
     errors: list[TensorError] = []
     seconds = 0.0
-    backend, notes = _choose_backend(model, sets[0], outputs.backend)
+    asked = choose_engine(outputs.backend, outputs.engine)
+    backend, notes = _choose_backend(model, sets[0], asked)
     with announce_progress("running", total=len(sets)) as step:
         for number, chosen in enumerate(sets):
             feed = chosen.feed()

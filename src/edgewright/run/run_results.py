@@ -57,6 +57,8 @@ class RunRecord:
     is_complete: bool = False
     # Result folder -> input name -> the files that were read for it
     results: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    # Op -> gpu or cpu, where a backend shares a graph with the processor.
+    placement: dict[str, str] = field(default_factory=dict)
 
 
 def choose_graph_folder(folder: Path, graph: Graph, graphs: Sequence[Graph]) -> Path:

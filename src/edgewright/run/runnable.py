@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from edgewright.backends.base import RunOptions, Session
+from edgewright.backends.base import Backend, RunOptions, Session
+from edgewright.backends.gpu.backend import GpuBackend
 from edgewright.backends.qnn.backend import HtpNativeBackend, shared_runtime
 from edgewright.backends.qnn.composed import ContextSession, LibraryBackend
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.qnn.runtime import RenewedContext
-from edgewright.backends.registry import find_backend
-from edgewright.backends.split import SplitBackend
+from edgewright.backends.registry import add_cpu, choose_engine, find_backend
 from edgewright.config.backend_config import BackendConfig
 from edgewright.config.net_run import Model as ModelOptions
 from edgewright.config.run_settings import RunSettings
@@ -72,6 +72,7 @@ class Loading:
     is_strict: bool = False
     # Which of several worker processes for one chip.
     worker: int = 0
+    perf_profile: str = "default"
 
     def read_config(self, file: str | None, backend: str, *, is_context: bool) -> BackendConfig:
         """The configuration in a file with these settings, and notes on what has no effect."""
@@ -80,6 +81,7 @@ class Loading:
             config,
             priority=self.priority or config.priority,
             is_strict=self.is_strict or config.is_strict,
+            gpu=config.gpu.adapt_to_profile(self.perf_profile),
         )
         notes = list(config.notes)
         if config.priority not in {None, "normal"} and "native" not in backend:
@@ -96,10 +98,16 @@ class Loading:
         return replace(options, platform=self.platform, is_shared=self.is_shared, worker=worker)
 
 
-def run_source(options: ModelOptions, profiling: str | None = None, *, is_shared: bool = False) -> RunSource:
+def run_source(
+    options: ModelOptions,
+    profiling: str | None = None,
+    *,
+    is_shared: bool = False,
+    perf_profile: str = "default",
+) -> RunSource:
     """The models or the context binary that the options name, with their configuration."""
     platform = ";".join(f"{key}:{value}" for key, value in options.platform_options or ())
-    loading = Loading(options.use_mmap, profiling, is_shared, platform)
+    loading = Loading(options.use_mmap, profiling, is_shared, platform, perf_profile=perf_profile)
     return open_runnable_with(options, loading)
 
 
@@ -121,7 +129,7 @@ def _open_any(options: ModelOptions, loading: Loading) -> RunSource:
         start = time.perf_counter_ns()
         source = limit.run(lambda: _open_retrieved_context(options, provider, config, loading))
         return replace(source, loading=(time.perf_counter_ns() - start) // 1000)
-    backend = find_backend(options.backend)
+    backend = find_backend(choose_engine(options.backend, options.engine))
     config = loading.read_config(options.config_file, backend.name, is_context=False)
     files = [find_model_file(Path(name)) for name in options.dlc_path or options.models or ()]
     graphs = load_model_graphs(files, options.model_prefix)
@@ -129,8 +137,9 @@ def _open_any(options: ModelOptions, loading: Loading) -> RunSource:
         backend = _configure_native_backend(config, graphs, loading)
         if all(file.suffix == ".so" for file in files):
             backend = LibraryBackend(backend.options, files, options.model_prefix)
+    backend = _configure_gpu(backend, config)
     if options.allow_cpu_ops:
-        backend = SplitBackend(backend)
+        backend = add_cpu(backend)
     names = ",".join(map(str, files))
     return RunSource(
         names, backend.name, tuple(graphs), backend.prepare, config.threads, config.notes, config.running
@@ -165,7 +174,7 @@ def open_context_source(
         path: the context binary.
         config: which of its graphs to open, and for which device.
         loading: how its file is read, and what is measured.
-        provider: the backend that is expected: cpu, htp-sim or htp-native.
+        provider: the backend that is expected: cpu, gpu, htp-sim or htp-native.
     """
     config = config or BackendConfig()
     info = read_context_info(path)
@@ -179,7 +188,7 @@ def open_context_source(
     if info.is_genuine:
         return _open_genuine_context(info, chosen, config, loading or Loading())
     graphs = tuple(lift(graph) for graph in own_context(path).graphs if graph.name in chosen)
-    backend = find_backend(info.backend)
+    backend = _configure_gpu(find_backend(info.backend), config)
     return RunSource(
         str(path), backend.name, graphs, backend.prepare, config.threads, config.notes, config.running
     )
@@ -202,6 +211,10 @@ def _configure_native_backend(
     settings = {graph.name: config.settings_for(graph.name) for graph in graphs}
     options = make_htp_options(_require_target(config), config, settings, loading.profiling)
     return HtpNativeBackend(loading.adapt_options(options))
+
+
+def _configure_gpu(backend: Backend, config: BackendConfig) -> Backend:
+    return backend.configure(config.gpu) if isinstance(backend, GpuBackend) else backend
 
 
 def _require_target(config: BackendConfig) -> Soc:

@@ -15,6 +15,7 @@ from edgewright.core.files import Chunks, keep_sources, measure_file, write_all
 from edgewright.model.model_files import find_model_file, list_model_parts, load_model_graphs
 from edgewright.model.profile.events import check_level
 from edgewright.run.context.compile import (
+    WITHOUT_CHIP,
     CompileOrder,
     MadeContext,
     compile_graphs,
@@ -71,7 +72,7 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
     return GeneratedContext(
         tuple(map(str, written)),
         order.provider,
-        "" if order.provider == "cpu" else str(order.target),
+        "" if order.provider in WITHOUT_CHIP else str(order.target),
         made.names,
         measure_file(binaries[0]),
         time.perf_counter() - started,
@@ -82,7 +83,7 @@ def generate_context(options: GeneratorOptions) -> GeneratedContext:
 def _order(options: GeneratorOptions) -> tuple[CompileOrder, list[str]]:
     provider = find_provider(options.model.backend)
     config = read_backend_config(options.settings.config_file, provider.partition("-")[0])
-    target = None if provider == "cpu" else find_target(options.target.target, config)
+    target = None if provider in WITHOUT_CHIP else find_target(options.target.target, config)
     notes = [*config.notes, *config.running.idle_notes(), *_note_target(options, provider, target)]
     if provider == "htp-sim" and "sim" not in options.model.backend.lower():
         notes.append(
@@ -143,8 +144,8 @@ def _name_binaries(output: ContextOutput, files: Sequence[Path]) -> list[Path]:
 
 
 def _note_target(options: GeneratorOptions, provider: str, target: Soc | None) -> list[str]:
-    if provider == "cpu":
-        return ["--target has no effect: the backend is cpu"] if options.target.target else []
+    if provider in WITHOUT_CHIP:
+        return [f"--target has no effect: the backend is {provider}"] if options.target.target else []
     return [] if target is not None else [f"no target was named: made for {find_soc(DEFAULT_TARGET)}"]
 
 

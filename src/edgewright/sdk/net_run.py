@@ -73,7 +73,10 @@ def run_network(options: NetRunOptions) -> NetRun:
             do="leave it out; qnn-context-binary-generator --profiling_option optrace writes the schematic",
         )
     level = options.profiling.profiling_level
-    source = run_source(options.model, level, is_shared=options.execution.shared_buffer)
+    execution = options.execution
+    source = run_source(
+        options.model, level, is_shared=execution.shared_buffer, perf_profile=execution.perf_profile
+    )
     check_run_level(level, source.backend)
     _check_names(options, source)
     limits, notes = _queue(options, source)
@@ -137,6 +140,8 @@ def _run_graph(task: _Task) -> NetRun:
     record = RunRecord(
         task.source.path, task.source.backend, str(folder), make_input_records(expected), results.outputs
     )
+    if record.backend.startswith("gpu"):
+        record.placement.update(session.placement())
     clock.start_executions(session)
     try:
         for execution in _run_executions(task, session, sets):

@@ -9,6 +9,7 @@ import numpy as np
 
 from edgewright.abi.libraries import find_libraries
 from edgewright.backends.base import Backend, RunOptions
+from edgewright.backends.gpu.backend import GpuBackend
 from edgewright.backends.registry import find_backend
 from edgewright.core.errors import EdgewrightError, UsageError, shown
 from edgewright.core.numbers import DType
@@ -94,7 +95,7 @@ def _check(name: str, asked: Asked) -> BackendCheck:
     tested, trouble = _run_relu(name, backend) if asked.test else ("", "")
     return BackendCheck(
         name,
-        "Supported" if name == "cpu" else "Emulated on this host",
+        _describe_hardware(name, backend),
         "Found",
         library if asked.library else "",
         core if asked.core else "",
@@ -103,9 +104,15 @@ def _check(name: str, asked: Asked) -> BackendCheck:
     )
 
 
+def _describe_hardware(name: str, backend: Backend) -> str:
+    if isinstance(backend, GpuBackend):
+        return "Emulated on this host" if backend.is_software else "Supported"
+    return "Supported" if name == "cpu" else "Emulated on this host"
+
+
 def _find_versions(name: str) -> tuple[str, str]:
     libraries = find_libraries()
-    if name == "cpu" or libraries is None:
+    if name in {"cpu", "gpu"} or libraries is None:
         from importlib.metadata import version
 
         return f"edgewright {version('edgewright')}", "none: no genuine library"
@@ -117,19 +124,23 @@ def _find_versions(name: str) -> tuple[str, str]:
 
 
 def _run_relu(name: str, backend: Backend) -> tuple[str, str]:
-    """A ReLU on four bytes: small, and its result is known."""
+    """A ReLU on four numbers, bytes where the backend takes them: small, and its result is known."""
+    is_float = name == "gpu"
     kind = TensorType((1, 4), DType.UFIXED_POINT_8, None, Encoding((0.5,), (-2,)))
+    if is_float:
+        kind = TensorType((1, 4))
+    given, expected = ([-2, -1, 0, 7], [0, 0, 0, 7]) if is_float else ([0, 1, 2, 9], [2, 2, 2, 9])
     graph = Graph("validator")
     graph.add_input("x", kind)
     graph.add(Node("relu", Relu(), ["x"], ["y"]), [kind])
     graph.outputs = ["y"]
     try:
-        result = backend.prepare(graph, RunOptions()).run({"x": np.array([[0, 1, 2, 9]], np.uint8)})["y"]
+        result = backend.prepare(graph, RunOptions()).run({"x": np.array([given], kind.dtype.numpy)})["y"]
     except EdgewrightError as problem:
         return "Failed", problem.what
-    is_right = result.tolist() == [[2, 2, 2, 9]]
+    is_right = result.tolist() == [expected]
     return (
         ("Passed", "")
         if is_right
-        else ("Failed", f"{name} computed {result.tolist()}, expected [[2, 2, 2, 9]]")
+        else ("Failed", f"{name} computed {result.tolist()}, expected {[expected]}")
     )

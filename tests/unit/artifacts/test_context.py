@@ -182,7 +182,7 @@ LIES = {
     "graphs are a number": lambda d: d.update(graphs=3),
     "a graph is null": lambda d: d.update(graphs=[None]),
     "the same graph twice": lambda d: d["graphs"].append(d["graphs"][0]),
-    "unknown backend": lambda d: d["head"].update(backend="gpu"),
+    "unknown backend": lambda d: d["head"].update(backend="hta"),
     "head is a list": lambda d: d.update(head=[]),
     "soc is a text": lambda d: d["head"].update(soc_model="57"),
     "encoding of too many scales": lambda d: tensors_of(d)["w"].update(

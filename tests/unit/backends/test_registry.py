@@ -4,23 +4,33 @@ import pytest
 
 from edgewright.abi.libraries import find_libraries
 from edgewright.backends.registry import BACKENDS, ON_DEVICES, find_backend
-from edgewright.core.errors import EnvironmentProblem, NotBuiltYet, UnsupportedFeature, UsageError
+from edgewright.core.errors import EnvironmentProblem, UnsupportedFeature, UsageError
 
 
 @pytest.mark.parametrize("form", ["lib/libQnn{}.so", "Qnn{}.dll", "libQnn{}.so.1", r"C:\x\Qnn{}.dll", "{}"])
 @pytest.mark.parametrize("name", BACKENDS)
 def test_every_known_library_is_found_or_answered_clearly(name, form):
     text = form.format(name)
-    if BACKENDS[name]:
+    if name == "Gpu":
+        check_gpu(text)
+    elif BACKENDS[name]:
         # Libraries of a version, or of a deprecated way, are the same processor.
         processor = re.sub(r"(v\d+|altprep)stub", "", name.lower())
         assert find_backend(text).name.startswith(processor)
-    elif name in ON_DEVICES:
+    else:
+        assert name in ON_DEVICES
         with pytest.raises(UnsupportedFeature, match=f"backend '{name}' is .*, which only runs on a device"):
             find_backend(text)
-    else:
-        with pytest.raises(NotBuiltYet, match=f"backend '{name}' is not built yet"):
+
+
+def check_gpu(text):
+    try:
+        backend = find_backend(text)
+    except EnvironmentProblem:
+        with pytest.raises(EnvironmentProblem, match=r"no GPU was found|onnxruntime_ep_webgpu"):
             find_backend(text)
+    else:
+        assert backend.name.startswith("gpu (")
 
 
 def test_the_library_names_of_a_backend_lead_to_it():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgewright.core.errors import NotBuiltYet
+from edgewright.core.errors import UnsupportedFeature
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -37,8 +37,8 @@ def test_contract_names_the_stored_datatype() -> None:
 
 
 def test_a_backend_that_is_not_there_says_so() -> None:
-    with pytest.raises(NotBuiltYet, match="Gpu"):
-        stored_relu().run({"x": np.zeros((2, 3), np.float32)}, backend="libQnnGpu.so")
+    with pytest.raises(UnsupportedFeature, match="Hta"):
+        stored_relu().run({"x": np.zeros((2, 3), np.float32)}, backend="libQnnHta.so")
 
 
 def test_placement_tells_where_nodes_ran() -> None:

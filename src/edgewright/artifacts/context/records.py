@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from edgewright.lower.qnn_graph import QnnGraph
 
 # The backends that such a file can be for.
-BACKENDS = ("cpu", "htp-sim")
+BACKENDS = ("cpu", "gpu", "htp-sim")
 # Settings of a graph's compilation, each an integer.
 SETTINGS = ("optimization_level", "vtcm_mb", "fp16_relaxed_precision", "hvx_threads", "dlbc")
 

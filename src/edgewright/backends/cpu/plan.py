@@ -45,10 +45,11 @@ class Refusals:
         return is_new
 
 
-def plan(graph: Graph, refusals: Refusals) -> list[Part]:
+def plan(graph: Graph, refusals: Refusals, *, is_standard: bool = False) -> list[Part]:
     """Parts in an order that can run."""
     parts: list[Part] = []
     probe = _Probe(graph, through_float=refusals.through_float)
+    probe.is_standard = is_standard
     for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs if v)):
         probe.add_input(value)
     for node in graph.nodes:

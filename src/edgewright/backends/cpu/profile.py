@@ -10,7 +10,7 @@ from typing import Any
 import onnx
 
 from edgewright.backends.base import NodeTime
-from edgewright.backends.cpu.engine import onnxruntime
+from edgewright.backends.cpu.onnx_runtime import onnxruntime
 from edgewright.ir.graph import Graph
 from edgewright.ops.cost import is_product, node_macs
 
@@ -46,7 +46,7 @@ class EngineProfile:
         self._folder.cleanup()
         events = json.loads(self.trace)
         kernels = [found for found in _list_kernels(events) if found[2] < len(starts)]
-        found = {name: self._find_written(name) for name, *_ in kernels}
+        found = {name: find_written(name, self._written, self._makers) for name, *_ in kernels}
         done = self._done(kernels, found)
         owners = {name: [] if node is None else self._list_owners(node, done) for name, node in found.items()}
         return [
@@ -55,16 +55,6 @@ class EngineProfile:
             else NodeTime("", kernel, (), run, starts[run] + start, time)
             for name, kernel, run, start, time in kernels
         ]
-
-    def _find_written(self, name: str) -> Any:
-        """The written node that a kernel was made of; None for what the engine added of its own."""
-        while name not in self._written and name not in self._makers:
-            shorter = _SUFFIX.sub("", name)
-            if shorter == name:
-                inside = re.search(r"\S+#\d+", name)
-                return self._written.get(inside.group()) if inside else None
-            name = shorter
-        return self._written[name] if name in self._written else self._makers[name]
 
     def _done(self, kernels: Sequence[_Kernel], found: Mapping[str, Any]) -> set[str]:
         """Nodes of the graph with a kernel of their own; for a product that must be one that multiplies."""
@@ -85,6 +75,23 @@ class EngineProfile:
                 seen[before.name] = _find_owner(before)
                 waiting.append(before)
         return sorted(dict.fromkeys(seen.values()), key=lambda name: -self._cost.get(name, 0))
+
+
+def find_written_node(name: str, model: onnx.ModelProto) -> Any:
+    """The written node that a node of the engine was made of; None for what the engine added of its own."""
+    makers = {value: node for node in model.graph.node for value in node.output if value}
+    return find_written(name, {node.name: node for node in model.graph.node}, makers)
+
+
+def find_written(name: str, written: Mapping[str, Any], makers: Mapping[str, Any]) -> Any:
+    """The same, of nodes by name and by what they make."""
+    while name not in written and name not in makers:
+        shorter = _SUFFIX.sub("", name)
+        if shorter == name:
+            inside = re.search(r"\S+#\d+", name)
+            return written.get(inside.group()) if inside else None
+        name = shorter
+    return written[name] if name in written else makers[name]
 
 
 def _find_owner(written: onnx.NodeProto) -> str:

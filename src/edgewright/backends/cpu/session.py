@@ -1,22 +1,19 @@
 """Runs a planned graph: ONNX Runtime for the engine's parts, numpy for the rest."""
 
 import logging
-import platform
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 
 from edgewright.backends.base import NodeTime, RunOptions
-from edgewright.backends.cpu.compiled import DOMAIN, find_kernels
 from edgewright.backends.cpu.dynamic import with_integer_ops
-from edgewright.backends.cpu.engine import onnxruntime
+from edgewright.backends.cpu.engine import ON_PROCESSOR, Engine
+from edgewright.backends.cpu.engine_model import WrittenModel
 from edgewright.backends.cpu.foreign import run_source_op
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, list_outputs, plan
@@ -34,7 +31,6 @@ from edgewright.core.errors import (
     Where,
     locate_problem,
 )
-from edgewright.core.machine_use import read_thread_limit
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -46,19 +42,19 @@ log = logging.getLogger(__name__)
 
 Values = dict[str, Array]
 SHAPES_KEPT = 256
-# Takes zeros before a maximum pool for the pool's own padding, which is no number: behind a convolution the
-# borders are wrong where its results are negative (ONNX Runtime 1.31).
-PAD_FUSION = "Pad_Fusion"
-# It makes 8 bits with one scale of real weights between encoded values, whatever precision they came from.
-REQUANTIZER = "WeightBiasQuantization"
-PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
 class CpuSession:
     """A graph that is ready to run on this machine's processor."""
 
-    def __init__(self, graph: Graph, options: RunOptions, rounding: Rounding = PLAIN) -> None:
-        self._rounding = rounding
+    def __init__(
+        self,
+        graph: Graph,
+        options: RunOptions,
+        rounding: Rounding = PLAIN,
+        engine: Engine = ON_PROCESSOR,
+    ) -> None:
+        self._rounding, self._engine = rounding, engine
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
         self._graph = with_decoded_weights(with_integer_ops(graph), keep=self._outputs)
         self._options = options
@@ -67,17 +63,19 @@ class CpuSession:
         self._expected = [(name, graph.types[name].dtype.numpy) for name in graph.inputs]
         # Shapes of the inputs that were seen -> the numbers they give to the symbols.
         self._symbols: dict[tuple[tuple[int, ...], ...], dict[str, int]] = {}
+        self._whole = self._find_whole_step()
+        # The same shapes -> what the only step is fed besides the inputs.
+        self._known: dict[tuple[tuple[int, ...], ...], Values] = {}
 
     def run(self, inputs: Mapping[str, Array]) -> Values:
         """Values of the outputs for the inputs, which must have the declared types."""
+        known = self._find_known(inputs)
+        if known is not None and self._whole is not None:
+            return self._whole.run_known(inputs, known)
         symbols = self._check(inputs)
-        if (
-            len(self._steps) == 1
-            and isinstance(self._steps[0], _EngineStep)
-            and not self._steps[0].is_partial
-            and not self._options.is_profiled
-        ):
-            return self._steps[0].run(inputs, symbols)
+        if self._whole is not None:
+            self._learn_shapes(inputs, symbols, self._whole)
+            return self._whole.run(inputs, symbols)
         values: Values = dict(inputs)
         began = time.perf_counter_ns()
         for step in self._steps:
@@ -87,6 +85,32 @@ class CpuSession:
         return {
             name: values[name] if name in values else self._graph.constants[name] for name in self._outputs
         }
+
+    def _find_whole_step(self) -> "_EngineStep | None":
+        """The step that does everything, where there is one and nothing is measured."""
+        step = self._steps[0] if len(self._steps) == 1 and not self._options.is_profiled else None
+        return step if isinstance(step, _EngineStep) and not step.is_partial else None
+
+    def _find_known(self, inputs: Mapping[str, Array]) -> Values | None:
+        """What was fed besides inputs of these shapes; None where they must be checked first."""
+        if not self._known or len(inputs) != len(self._expected):
+            return None
+        shapes = []
+        for name, dtype in self._expected:
+            array = inputs.get(name)
+            if array is None or array.dtype is not dtype:
+                return None
+            shapes.append(array.shape)
+        return self._known.get(tuple(shapes))
+
+    def _learn_shapes(
+        self, inputs: Mapping[str, Array], symbols: Mapping[str, int], step: "_EngineStep"
+    ) -> None:
+        names = [name for name, _ in self._expected]
+        if len(inputs) != len(names) or not step.reads_all(names):
+            return
+        if not any(inputs[name].size == 0 for name in names) and len(self._known) < SHAPES_KEPT:
+            self._known[tuple(inputs[name].shape for name in names)] = step.compute_dims(symbols)
 
     def placement(self) -> Mapping[str, str]:
         """Node name -> "engine" or "reference"."""
@@ -133,7 +157,7 @@ class CpuSession:
         refusals = Refusals()
         while True:
             try:
-                return self._steps_for(plan(self._graph, refusals), refusals)
+                return self._steps_for(plan(self._graph, refusals, is_standard=self._engine.is_standard), refusals)
             except _EngineRefused as problem:
                 if not refusals.add(self._graph, problem.node):
                     raise BackendCrash(
@@ -143,12 +167,15 @@ class CpuSession:
     def _steps_for(self, parts: Sequence[Part], refusals: Refusals) -> list["_EngineStep | _ReferenceStep"]:
         _check_meanings(node for part in parts if not part.opset for node in part.nodes)
         steps: list[_EngineStep | _ReferenceStep] = []
+        order = {name: place for place, name in enumerate(self._outputs)}
         for index, part in enumerate(parts):
             wanted = list_outputs(parts, index, self._outputs)
+            # In the caller's order, so that what a single step returns is the answer.
+            wanted.sort(key=lambda name: order.get(name, len(order)))
             if not part.opset:
                 steps.append(_ReferenceStep(self._graph, part, wanted))
             elif wanted:
-                way = _Way(self._options, refusals, self._rounding)
+                way = _Way(self._options, refusals, self._rounding, self._engine)
                 steps.append(_EngineStep(self._graph, part, wanted, way))
         if len(steps) == 1 and isinstance(steps[0], _EngineStep):
             steps[0].is_partial = steps[0].outputs != self._outputs
@@ -187,6 +214,7 @@ class _Way:
     options: RunOptions
     refusals: Refusals
     rounding: Rounding
+    engine: Engine
 
 
 class _EngineStep:
@@ -207,24 +235,22 @@ class _EngineStep:
         if not is_plain:
             self._plain = cache(lambda: _EngineStep(graph, part, outputs, way, is_plain=True))
         writer = NodeWriter(graph, part.opset, way.refusals.through_float, way.rounding)
+        writer.is_standard = way.engine.is_standard
         self._inputs = [writer.add_input(value) for value in part.reads() if value not in graph.constants]
         for node in part.nodes:
             writer.write(node)
         model, self._names = writer.model(outputs)
         self._computed = writer.computed
         self._known: dict[tuple[int, ...], Values] = {}
-        is_kept_real = writer.has_fixed_point or _has_real_weights(model)
-        left_out = [PAD_FUSION, *([REQUANTIZER] if is_kept_real else [])]
-        settings = _make_settings(way.options, is_plain=is_plain)
-        if any(node.domain == DOMAIN for node in model.graph.node):
-            settings.register_custom_ops_library(str(find_kernels()))
         self.starts: list[int] = []
         self._profile: EngineProfile | None = None
         if way.options.is_profiled and not is_plain:
             self._profile = EngineProfile(graph, model)
-            self._profile.switch_on(settings)
+        written = WrittenModel(model, writer.external, writer.has_fixed_point, is_plain, self._profile)
         try:
-            self._session = _open_session(model.SerializeToString(), writer.external, settings, left_out)
+            self._session = way.engine.open(written, way.options)
+        except EdgewrightError:
+            raise
         except Exception as problem:
             raise _EngineRefused(_find_culprit(str(problem), part), str(problem)) from None
 
@@ -232,13 +258,20 @@ class _EngineStep:
         feed: dict[str, Any] = {name: values[name] for name in self._inputs}
         if self._plain is not None and any(array.size == 0 for array in feed.values()):
             return self._without_fusions(self._plain).run(values, symbols)
-        if self._computed:
-            feed.update(self._compute_dims(symbols))
+        return self.run_known(feed, self.compute_dims(symbols))
+
+    def run_known(self, values: Mapping[str, Array], dims: Values) -> Values:
+        """The same for inputs of shapes that were seen, and nothing but them."""
+        feed = {**values, **dims} if dims or type(values) is not dict else values
         try:
             results = self._session.run(self._names, feed)
         except Exception as problem:
             raise _make_engine_error(problem, self.nodes) from problem
         return dict(zip(self.outputs, results, strict=True))
+
+    def reads_all(self, names: Sequence[str]) -> bool:
+        """Whether it reads each of the values, and no other."""
+        return set(self._inputs) == set(names)
 
     def node_times(self) -> list[NodeTime]:
         profile, self._profile = self._profile, None
@@ -255,8 +288,10 @@ class _EngineStep:
         except _EngineRefused as problem:
             raise _make_engine_error(problem, self.nodes) from problem
 
-    def _compute_dims(self, symbols: Mapping[str, int]) -> Values:
+    def compute_dims(self, symbols: Mapping[str, int]) -> Values:
         """Dimensions the engine asks for; most runs have shapes that were seen before."""
+        if not self._computed:
+            return {}
         key = tuple(symbols.values())
         if key not in self._known:
             if len(self._known) >= SHAPES_KEPT:
@@ -314,69 +349,6 @@ class _ReferenceStep:
         if value in local:
             return local[value]
         return values[value] if value in values else self._graph.constants[value]
-
-
-def _has_real_weights(model: onnx.ModelProto) -> bool:
-    """Whether real weights are multiplied among encoded values: they are meant to be what they are."""
-    graph = model.graph
-    if not any(node.op_type == "QuantizeLinear" for node in graph.node):
-        return False
-    real = {item.name for item in graph.initializer if item.data_type == onnx.TensorProto.FLOAT}
-    return any(node.op_type in PRODUCTS and real.intersection(node.input[1:2]) for node in graph.node)
-
-
-def _make_settings(options: RunOptions, *, is_plain: bool) -> onnxruntime.SessionOptions:
-    settings = onnxruntime.SessionOptions()
-    if is_plain:
-        settings.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    settings.log_severity_level = 4
-    # The engine itself asks no variable: several processes on one machine would have all cores each.
-    settings.intra_op_num_threads = options.threads or read_thread_limit()
-    # Where weights are dequantized before a product the engine would quantize the activations too: an error
-    # of a percent that nobody asked for. 1 makes it compute such products in float32.
-    settings.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
-    if not _has_exact_products():
-        settings.add_session_config_entry("session.x64quantprecision", "1")
-    return settings
-
-
-@cache
-def _has_exact_products() -> bool:
-    """Whether the engine's sums of products of bytes are exact: older x86 lets pairs of them saturate."""
-    if platform.machine().lower() not in {"x86_64", "amd64"}:
-        return True
-    described = Path("/proc/cpuinfo")
-    return described.exists() and re.search(r"\bavx(512)?_vnni\b", described.read_text()) is not None
-
-
-def _open_session(
-    model: bytes, external: Mapping[str, Array], settings: onnxruntime.SessionOptions, left_out: list[str]
-) -> onnxruntime.InferenceSession:
-    # The engine borrows these buffers: they must be dense, and live until the session is made.
-    values = [
-        onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array)) for array in external.values()
-    ]
-    if values:
-        settings.add_external_initializers(list(external), values)
-    return _open_engine(model, settings, left_out)
-
-
-def _open_engine(
-    model: bytes, settings: onnxruntime.SessionOptions, left_out: list[str]
-) -> onnxruntime.InferenceSession:
-    providers = ["CPUExecutionProvider"]
-    try:
-        return onnxruntime.InferenceSession(
-            model, settings, providers=providers, disabled_optimizers=left_out
-        )
-    except Exception as problem:
-        # Of the pairs that this optimizer adds, another one makes uint8 out of int8 in one place of two.
-        if "output_dtype" not in str(problem):
-            raise
-        left_out = [*left_out, "QDQPropagationTransformer"]
-        return onnxruntime.InferenceSession(
-            model, settings, providers=providers, disabled_optimizers=left_out
-        )
 
 
 def _make_engine_error(problem: Exception, nodes: Sequence[Node]) -> BadInput:

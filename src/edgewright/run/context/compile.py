@@ -10,6 +10,7 @@ from edgewright.artifacts.context.records import Context, ContextHead
 from edgewright.artifacts.context.writer import to_chunks
 from edgewright.artifacts.profile_log.writer import ProfileEvent
 from edgewright.backends.base import RunOptions
+from edgewright.backends.gpu.backend import GpuBackend
 from edgewright.backends.qnn.backend import live_records
 from edgewright.backends.qnn.options import HtpOptions, WorkerOptions
 from edgewright.backends.qnn.runtime import QnnContext, QnnRuntime
@@ -24,12 +25,15 @@ from edgewright.model.saving import SaveOptions, make_records
 from edgewright.run.context.config import make_htp_options
 from edgewright.targets.soc import Soc
 
+# Providers that compile for no chip.
+WITHOUT_CHIP = ("cpu", "gpu")
+
 
 @dataclass(frozen=True)
 class CompileOrder:
     """What a context is compiled for, and how."""
 
-    # cpu, htp-sim or htp-native
+    # cpu, gpu, htp-sim or htp-native
     provider: str
     target: Soc
     config: BackendConfig
@@ -67,10 +71,10 @@ class MadeContext:
 
 
 def find_provider(backend: str) -> str:
-    """The provider of a backend's contexts: cpu, htp-sim or htp-native."""
+    """The provider of a backend's contexts: cpu, gpu, htp-sim or htp-native."""
     name = find_backend(backend).name
-    if name.startswith("cpu"):
-        return "cpu"
+    if name.startswith(WITHOUT_CHIP):
+        return name[:3]
     if not name.startswith("htp"):
         raise UsageError(f"backend {name} has no context binaries", do="use --backend libQnnHtp.so or cpu")
     return "htp-sim" if "simulation" in name else "htp-native"
@@ -97,6 +101,8 @@ def _compile_natively(graphs: Sequence[Graph], order: CompileOrder) -> MadeConte
 def _own(graphs: Sequence[Graph], order: CompileOrder) -> MadeContext:
     """Prepares every graph once, so that what the backend refuses is refused now."""
     backend = find_backend(order.provider)
+    if isinstance(backend, GpuBackend):
+        backend = backend.configure(order.config.gpu)
     events = []
     started = time.perf_counter_ns()
     for graph in graphs:
@@ -119,7 +125,7 @@ def _make_head(order: CompileOrder, names: Sequence[str]) -> ContextHead:
         is_weight_sharing=order.config.is_weight_sharing,
         settings=settings,
     )
-    if order.provider == "cpu":
+    if order.provider in WITHOUT_CHIP:
         return head
     chip = order.target
     return replace(head, soc=chip.name, soc_model=chip.soc_model, dsp_arch=chip.arch, vtcm_mb=chip.vtcm_mb)

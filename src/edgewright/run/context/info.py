@@ -18,7 +18,7 @@ from edgewright.core.optional import install_command
 from edgewright.lower.qnn_graph import QnnGraph, QnnTensor, TensorKind
 
 # Qnn backend ids of the libraries that ours stand for.
-_IDS = {"cpu": 3, "htp-sim": 6}
+_IDS = {"cpu": 3, "gpu": 4, "htp-sim": 6}
 # First bytes of files that are not context binaries.
 _OTHERS = {b"PK": "a zip such as a DLC", b"\x7fELF": "a library", b"{": "JSON"}
 _NAMES = {3: "cpu", 4: "gpu", 6: "htp-native"}
@@ -29,7 +29,7 @@ class ContextInfo:
     """A context binary: who reads it, and what is in it."""
 
     file: str
-    # cpu or htp-sim for contexts of our own backends, htp-native for genuine ones.
+    # cpu, gpu or htp-sim for contexts of our own backends, htp-native for genuine ones.
     backend: str
     is_genuine: bool
     binary: BinaryInfo

@@ -12,7 +12,7 @@ import onnx
 
 from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu import CpuBackend
-from edgewright.backends.cpu.engine import onnxruntime
+from edgewright.backends.cpu.onnx_runtime import onnxruntime
 from edgewright.core.errors import BackendCrash, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.core.words import did_you_mean

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import onnx
 
-from edgewright.backends.cpu.engine import onnxruntime
+from edgewright.backends.cpu.onnx_runtime import onnxruntime
 from edgewright.core.errors import BackendCrash, Where, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.frontends.onnx.tensors import find_dtype

@@ -134,6 +134,7 @@ def _make_loading(thread: CaseThread) -> Loading:
         ) from None
     return Loading(
         profiling=thread.backend.profiling,
+        perf_profile=thread.backend.perf_profile,
         platform=";".join(f"{key}:{value}" for key, value in pairs),
         priority=thread.context.priority,
         is_strict=thread.context.is_strict,
