@@ -36,16 +36,16 @@ class AdbConnection:
     def run(self, script: str, limit: float, step: Step = lambda: None) -> Finished:
         """Runs a script in the phone's shell; it is ended when the connection breaks."""
         marked = f"sh -c {shlex.quote(script)}; printf '\\n{_STATUS}%d\\n' $?"
-        finished = self._adb("the run", limit, "shell", marked, step=step)
-        found = _STATUS_LINE.search(finished.output)
-        if found is None:
+        finished = self._call_adb("the run", limit, "shell", marked, step=step)
+        match = _STATUS_LINE.search(finished.output)
+        if match is None:
             raise self._make_error(finished)
-        output = finished.output[: found.start()].removesuffix("\n")
-        return Finished(int(found[1]), output, finished.errors)
+        output = finished.output[: match.start()].removesuffix("\n")
+        return Finished(int(match[1]), output, finished.errors)
 
     def send(self, archive: Path, folder: str, limit: float, step: Step = lambda: None) -> Finished:
         """Extracts a tar archive of this machine in a folder of the phone."""
-        sent = self._adb("sending", limit, "push", str(archive), f"{folder}/{_SEND}", step=step)
+        sent = self._call_adb("sending", limit, "push", str(archive), f"{folder}/{_SEND}", step=step)
         if sent.code:
             raise self._make_error(sent)
         script = f"cd {shlex.quote(folder)} && tar xf {_SEND} && rm {_SEND}"
@@ -57,12 +57,12 @@ class AdbConnection:
         packed = self.run(f"cd {shlex.quote(folder)} && tar cf {_ANSWER} {shlex.quote(name)}", limit, step)
         if packed.code:
             return packed
-        pulled = self._adb("receiving", limit, "pull", f"{folder}/{_ANSWER}", str(archive), step=step)
+        pulled = self._call_adb("receiving", limit, "pull", f"{folder}/{_ANSWER}", str(archive), step=step)
         if pulled.code:
             raise self._make_error(pulled)
         return pulled
 
-    def _adb(self, what: str, limit: float, *words: str, step: Step) -> Finished:
+    def _call_adb(self, what: str, limit: float, *words: str, step: Step) -> Finished:
         command = [*self._words, "-s", self._serial, *words]
         return run_program(command, limit, f"{what} on {self._address}", step=step)
 
@@ -74,7 +74,8 @@ class AdbConnection:
         if listed.code or not ready:
             said = shown(listed.last_words()) if listed.code else "adb devices lists none that is ready"
             raise EnvironmentProblem(
-                f"no device is connected: {said}", do="connect one and allow its debugging, or name its serial"
+                f"no device is connected: {said}",
+                do="connect one and allow its debugging",
             )
         return ready[0]
 
@@ -89,7 +90,7 @@ def _spell_server(server: str) -> list[str]:
     """Guide 8196: adb runs on another machine."""
     if not server:
         return []
-    found = _SERVER.fullmatch(server)
-    if found is None:
+    match = _SERVER.fullmatch(server)
+    if match is None:
         raise UsageError(f"'{shown(server)}' is no server of adb", do="write HOST or HOST:PORT")
-    return ["-H", found[1], *(["-P", found[2]] if found[2] else [])]
+    return ["-H", match[1], *(["-P", match[2]] if match[2] else [])]

@@ -51,7 +51,7 @@ def parse_address(text: str) -> DeviceAddress:
     if scheme == "adb":
         if place and not _SERIAL.fullmatch(place):
             raise UsageError(f"'{shown(place)}' is no serial number of adb", do="adb devices lists them")
-        return DeviceAddress("adb", place, text=text, **settings)
+        return DeviceAddress("adb", place, text=text, **settings)  # type: ignore[arg-type]
     return _parse_ssh(place.removesuffix("/"), text, settings)
 
 
@@ -61,6 +61,13 @@ def name_adb_device(serial: str | None, server: str | None = None, folder: str |
         return serial
     settings = [f"{key}={value}" for key, value in (("server", server), ("folder", folder)) if value]
     return f"adb://{serial or ''}{'?' if settings else ''}{'&'.join(settings)}"
+
+
+def choose_device(architecture: str, device: str | None) -> str | None:
+    """The device of the SDK's tools that name an architecture; None for this machine, x86_64-linux-clang."""
+    if architecture.startswith("x86_64"):
+        return device if device is not None and "://" in device else None
+    return name_adb_device(device)
 
 
 def _parse_ssh(place: str, text: str, settings: dict[str, str | float]) -> DeviceAddress:
@@ -83,7 +90,8 @@ def _parse_settings(scheme: str, query: str, text: str) -> dict[str, str | float
     for key, value in parse_qsl(query, keep_blank_values=True):
         if key not in known:
             raise UsageError(
-                f"'{shown(key)}' in '{shown(text)}' is unknown", do=did_you_mean(key, known, f"write {_FORMS}")
+                f"'{shown(key)}' in '{shown(text)}' is unknown",
+                do=did_you_mean(key, known),
             )
         if not value or "\0" in value or "\n" in value:
             raise UsageError(f"'{key}' in '{shown(text)}' has no value", do=f"write {key}=VALUE")

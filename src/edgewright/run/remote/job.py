@@ -66,13 +66,16 @@ class DeviceSession:
     program: DeviceProgram
     folder: str
 
-    def execute(self, files: Mapping[str, Path], arguments: Sequence[str], answer: Path) -> Finished:
+    def execute(
+        self, files: Mapping[str, Path], arguments: Sequence[str], answer: Path, program: str = PROGRAM
+    ) -> Finished:
         """Sends files, runs the program on them, and brings what it wrote to a folder of this machine.
 
         Args:
             files: by their names in the device's folder.
-            arguments: words of qnn-net-run, whose output folder is ``OUTPUT``.
+            arguments: words of the program, whose output folder is ``OUTPUT``.
             answer: the folder for what it wrote; complete, or an error is raised.
+            program: a program of the device, beside qnn-net-run.
         """
         with tempfile.TemporaryDirectory(prefix="edgewright-") as place:
             archive = Path(place, "files.tar")
@@ -83,20 +86,20 @@ class DeviceSession:
                 self._require(self.connection.send(archive, self.folder, limit, step), "take its files")
             archive.unlink()
             with self._announce(f"running on {self.address}") as step:
-                finished = self.connection.run(self._spell_run(arguments), self.address.limit, step)
+                finished = self.connection.run(self._spell_run(program, arguments), self.address.limit, step)
             if finished.code:
-                raise _explain_failure(finished, self)
+                raise _explain_failure(finished, self, program)
             with self._announce(f"receiving from {self.address}") as step:
                 packed = self.connection.fetch(self.folder, OUTPUT, archive, step)
                 self._require(packed, "send what it wrote")
             unpack_files(archive, answer, LARGEST_ANSWER)
         return finished
 
-    def _spell_run(self, arguments: Sequence[str]) -> str:
+    def _spell_run(self, program: str, arguments: Sequence[str]) -> str:
         folder = shlex.quote(self.folder)
-        words = " ".join(map(shlex.quote, [PROGRAM, *arguments]))
+        words = " ".join(map(shlex.quote, [program, *arguments]))
         # What the program keeps on the way stays in the folder, too.
-        own = "mkdir -p tmp && export TMPDIR=$PWD/tmp XDG_CACHE_HOME=$PWD/tmp"
+        own = f"mkdir -p tmp {OUTPUT} && export TMPDIR=$PWD/tmp XDG_CACHE_HOME=$PWD/tmp"
         return f"cd {folder} && {own} || exit 1\n{_set_paths(self.address)}{_GUARDED.format(command=words)}"
 
     def _require(self, finished: Finished, what: str) -> None:
@@ -131,8 +134,8 @@ def open_device(address: DeviceAddress) -> Iterator[DeviceSession]:
 
 
 def _find_program(address: DeviceAddress, connection: Connection) -> DeviceProgram:
-    script = f"{_set_paths(address)}command -v {PROGRAM} >/dev/null || exit 127\n{PROGRAM} --version </dev/null"
-    finished = connection.run(script, _SHORT_LIMIT)
+    look = f"command -v {PROGRAM} >/dev/null || exit 127\n{PROGRAM} --version </dev/null"
+    finished = connection.run(_set_paths(address) + look, _SHORT_LIMIT)
     if finished.code == 127:
         place = f"in '{shown(address.tools)}'" if address.tools else "on its search path"
         raise EnvironmentProblem(
@@ -173,11 +176,11 @@ def _remove_folder(connection: Connection, folder: str) -> None:
     connection.run(f"rm -rf -- {shlex.quote(folder)}", _SHORT_LIMIT)
 
 
-def _explain_failure(finished: Finished, session: DeviceSession) -> EdgewrightError:
+def _explain_failure(finished: Finished, session: DeviceSession, program: str) -> EdgewrightError:
     """The error of the device's program as one of ours."""
     lines = (finished.errors.strip() or finished.output.strip()).splitlines()
-    told = [line for line in lines if line.startswith("error")] or lines[-3:] or ["it said nothing"]
-    what = f"{PROGRAM} failed on {session.address} with exit code {finished.code}: {'; '.join(told)}"
+    sentences = [line for line in lines if line.startswith("error")] or lines[-3:] or ["it said nothing"]
+    what = f"{program} failed on {session.address} with exit code {finished.code}: {'; '.join(sentences)}"
     kind = _ERRORS.get(finished.code, BackendCrash) if session.program.is_ours else BackendCrash
     advice = next((line.partition("do:")[2].strip() for line in lines if line.strip().startswith("do:")), "")
     return kind(shown(what, 600), do=shown(advice))

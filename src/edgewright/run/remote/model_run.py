@@ -72,14 +72,10 @@ def run_on_device(
         session.execute(sent.write_texts(folder), words, answer)
         written = answer / OUTPUT
         results = list_results(written)
-        yield DeviceRun(
-            session.program.version, read_times(written), written, results, graph, names, native
-        )
+        yield DeviceRun(session.program.version, read_times(written), written, results, graph, names, native)
 
 
-def _stage_model(
-    model: Model, file: str, session: DeviceSession, folder: Path
-) -> tuple[SentFiles, Graph]:
+def _stage_model(model: Model, file: str, session: DeviceSession, folder: Path) -> tuple[SentFiles, Graph]:
     sent = SentFiles()
     if file.endswith(".bin"):
         sent.add_context(Path(file))
@@ -99,9 +95,7 @@ def _name_inputs(model: Model, graph: Graph, chosen: InputSet) -> dict[str, Arra
     return {saved: feed[name] for name, saved in zip(model.fixed_graph().inputs, graph.inputs, strict=True)}
 
 
-def _stage_inputs(
-    sent: SentFiles, graph: Graph, feeds: Sequence[Mapping[str, Array]], folder: Path
-) -> None:
+def _stage_inputs(sent: SentFiles, graph: Graph, feeds: Sequence[Mapping[str, Array]], folder: Path) -> None:
     """Raw files: float32 as qnn-net-run reads it, integers in their own type."""
     place = folder / "inputs"
     place.mkdir()

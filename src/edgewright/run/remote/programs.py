@@ -1,4 +1,4 @@
-"""Runs ssh and adb themselves: within a time limit, with bounded output, and without leaving anything behind."""
+"""Runs ssh and adb themselves: within a time limit, with bounded output, and to their end."""
 
 import os
 import shutil

@@ -3,7 +3,7 @@
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import prod
@@ -29,6 +29,8 @@ class Times:
     total: int = 0
     least: int = 0
     most: int = 0
+    # From the first execution to the last, with their files.
+    wall: int = 0
 
 
 @contextmanager
@@ -50,8 +52,8 @@ def stage_folder(folder: Path) -> Iterator[Path]:
 
 def list_results(folder: Path) -> list[Path]:
     """The folders of single runs, in their order."""
-    numbered = [(found, path) for path in folder.iterdir() if (found := _RESULT.fullmatch(path.name))]
-    return [path for found, path in sorted(numbered, key=lambda pair: int(pair[0][1]))]
+    numbered = [(match, path) for path in folder.iterdir() if (match := _RESULT.fullmatch(path.name))]
+    return [path for match, path in sorted(numbered, key=lambda pair: int(pair[0][1]))]
 
 
 def read_results(folder: Path, graph: Graph, is_native: Mapping[str, bool]) -> dict[str, Array]:
@@ -69,7 +71,8 @@ def read_times(folder: Path) -> Times:
     setups = [event.time for event in roots if event.message in {"INIT", "COMPOSE_GRAPHS", "FINALIZE"}]
     runs = [event.time for event in roots if event.message == "EXECUTE" and event.source == "NETRUN"]
     runs = runs or [event.time for event in roots if event.message == "EXECUTE"]
-    return Times(sum(setups[:1]), len(runs), sum(runs), min(runs, default=0), max(runs, default=0))
+    spread = min(runs, default=0), max(runs, default=0)
+    return Times(sum(setups[:1]), len(runs), sum(runs), *spread, log.wall or sum(runs))
 
 
 def needs_native_file(dtype: DType) -> bool:
@@ -84,9 +87,9 @@ def _read_output(folder: Path, graph: Graph, name: str, *, is_native: bool) -> A
     expected = prod(tensor_type.static_shape()) * dtype.itemsize
     size = file.stat().st_size if file.is_file() else -1
     if size != expected:
-        found = "is missing" if size < 0 else f"has {size} bytes"
+        state = "is missing" if size < 0 else f"has {size} bytes"
         raise BackendCrash(
-            f"output '{shown(name)}' of the device {found}, expected {expected} bytes",
+            f"output '{shown(name)}' of the device {state}, expected {expected} bytes",
             do="see whether the device has the same model",
         )
     values: Array = np.fromfile(file, dtype).reshape(tensor_type.static_shape())
@@ -104,9 +107,3 @@ def _replace(item: Path, target: Path) -> None:
                 shutil.rmtree(old)
     else:
         item.replace(target)
-
-
-def drop_files(folder: Path, names: Sequence[str]) -> None:
-    """Removes descriptions whose paths are those of the device."""
-    for name in names:
-        (folder / name).unlink(missing_ok=True)

@@ -1,18 +1,22 @@
-"""What a device needs for a run: the files of a model and of its inputs, and the words that name them there."""
+"""What a device needs for a run: the files of a model and its inputs, and the words that name them."""
 
+import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
 
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.files import is_there, read_limited
+from edgewright.core.json_text import parse_json
 from edgewright.ir.graph import Graph
 from edgewright.model.model_files import find_model_file, list_model_parts
 from edgewright.model.saving import load_program, save_dlc
 from edgewright.run.remote.job import DeviceProgram
 
-LARGEST_LIST = 64 << 20
+LARGEST_LIST, LARGEST_CONFIG = 64 << 20, 1 << 20
 DLC_LIBRARY = "libQnnModelDlc.so"
 # A file of a line, with the name of its input where it has one; quotes hold spaces together.
 _FILE = re.compile(r"""((?:(?!:=)[^\s"'])*:=)?("[^"]*"|'[^']*'|[^\s"']+)""")
@@ -62,6 +66,23 @@ class SentFiles:
                 self._add_list(Path(given), number)
         self.words += ["--input_list", ",".join(named)]
 
+    def add_config(self, path: Path) -> None:
+        """The configuration of a backend, and the extensions that it names beside it."""
+        self.files["config.json"] = path
+        self.words += ["--config_file", "config.json"]
+        text = read_limited(path, LARGEST_CONFIG).decode("utf-8", "replace")
+        with suppress(ValueError):
+            content = parse_json(text.encode())
+            extensions = content.get("backend_extensions") if isinstance(content, dict) else None
+            if isinstance(extensions, dict) and isinstance(extensions.get("config_file_path"), str):
+                self._add_extensions(content, extensions, path)
+
+    def _add_extensions(self, content: dict[str, Any], extensions: dict[str, Any], path: Path) -> None:
+        self.files["extensions.json"] = _find_file(extensions["config_file_path"], path)
+        moved = {**extensions, "config_file_path": "extensions.json"}
+        del self.files["config.json"]
+        self.texts["config.json"] = json.dumps({**content, "backend_extensions": moved})
+
     def _add_list(self, path: Path, number: int) -> None:
         text = read_limited(path, LARGEST_LIST).decode("utf-8-sig", "replace")
         lines = []
@@ -72,11 +93,11 @@ class SentFiles:
 
     def _move_line(self, line: str, path: Path, prefix: str) -> str:
         words = []
-        for index, found in enumerate(_FILE.finditer(line)):
-            file = _find_file(found[2].strip("\"'"), path)
+        for index, match in enumerate(_FILE.finditer(line)):
+            file = _find_file(match[2].strip("\"'"), path)
             name = f"{prefix}_{index}{file.suffix if _SUFFIX.fullmatch(file.suffix) else '.raw'}"
             self.files[name] = file
-            words.append(f"{found[1] or ''}{name}")
+            words.append(f"{match[1] or ''}{name}")
         return " ".join(words)
 
     def write_texts(self, place: Path) -> dict[str, Path]:
@@ -98,7 +119,7 @@ def spell_backend(name: str, program: DeviceProgram) -> str:
             f"backend {shown(name)} is a simulation, the device has the SDK's qnn-net-run",
             do="name the library to run on, such as --backend libQnnHtp.so",
         )
-    short = name.removesuffix("-native")
+    short = name.removesuffix("-native").lower() if name.isupper() or "-" in name else name
     return f"libQnn{short[:1].upper()}{short[1:]}.so"
 
 
@@ -118,4 +139,4 @@ def _find_file(text: str, path: Path) -> Path:
     for candidate in (Path(text), path.parent / text):
         if is_there(candidate):
             return candidate
-    raise BadInput(f"'{shown(text)}' of the input list does not exist", Where(file=str(path)))
+    raise BadInput(f"'{shown(text)}' does not exist", Where(file=str(path)))

@@ -226,7 +226,10 @@ def _check_known(option: str, named: Sequence[str], known: Iterable[str], struct
 def _run(folder: Path, task: EngineTask, model: Path, tensors: list[str] | None, guard: Guard) -> NetRun:
     options = task.net_run
     outputs = replace(options.outputs, output_dir=str(folder / "output"))
-    config = options.model.config_file or write_architecture(folder, task.runtime)
+    config = options.model.config_file
+    # A device knows its architecture itself.
+    if config is None and options.device is None:
+        config = write_architecture(folder, task.runtime)
     chosen = replace(options.model, models=(str(model),), config_file=config)
     if task.context is not None:
         with guard("err_cntx"):
