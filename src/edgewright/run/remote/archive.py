@@ -9,6 +9,11 @@ from edgewright.core.errors import BackendCrash, BadInput, LimitExceeded, Where,
 from edgewright.core.files import resolve_inside
 
 MOST_FILES = 1_000_000
+# Also files that are there twice, or that are folders of others.
+_DAMAGED = (
+    *(tarfile.TarError, EOFError, UnicodeError, ValueError),
+    *(FileExistsError, NotADirectoryError, IsADirectoryError),
+)
 
 
 def pack_files(files: Mapping[str, Path], archive: Path) -> None:
@@ -30,7 +35,7 @@ def unpack_files(archive: Path, folder: Path, largest: int) -> None:
     try:
         with tarfile.open(archive, "r:") as tar:
             _unpack(tar, folder, largest)
-    except (tarfile.TarError, EOFError, UnicodeError, ValueError) as problem:
+    except _DAMAGED as problem:
         raise BackendCrash(
             f"what the device sent is damaged: {shown(problem)}", do="run it again"
         ) from problem
