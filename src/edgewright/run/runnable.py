@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from edgewright.backends.base import RunOptions, Session
-from edgewright.backends.qnn.backend import HtpNativeBackend, shared_runtime
+from edgewright.backends.qnn.backend import HtpNativeBackend, name_native_htp, shared_runtime
 from edgewright.backends.qnn.composed import ContextSession, LibraryBackend
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.backends.qnn.options import HtpOptions
@@ -261,7 +261,7 @@ def _open_genuine_context(
     def prepare(graph: Graph, _: RunOptions) -> Session:
         return ContextSession(context, graph.name)
 
-    name = f"htp (native emulator, SoC {chip.soc_model})"
+    name = name_native_htp(chip.soc_model)
     return RunSource(info.file, name, tuple(graphs.values()), prepare, 0, config.notes, config.running)
 
 
