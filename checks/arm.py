@@ -24,7 +24,7 @@ PACKAGES = (
 )
 # ONNX Runtime crashes in 7.2, which is Debian 12's.
 LOWEST_QEMU = (8, 0)
-PLATFORMS = tuple(f"manylinux_2_{minor}_aarch64" for minor in (17, 27, 28, 34)) + ("manylinux2014_aarch64",)
+PLATFORMS = (*tuple(f"manylinux_2_{minor}_aarch64" for minor in (17, 27, 28, 34)), "manylinux2014_aarch64")
 
 
 def main() -> int:

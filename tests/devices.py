@@ -82,7 +82,7 @@ def start_sshd(folder: Path) -> tuple[subprocess.Popen[bytes], str, Path]:
     assert SSHD is not None
     process = subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)], stderr=subprocess.DEVNULL)
     wait_for_port(port, process)
-    user = os.environ.get("USER") or subprocess.run(["id", "-un"], capture_output=True, text=True).stdout
+    user = os.environ.get("USER") or subprocess.check_output(["id", "-un"], text=True)
     return process, f"ssh://{user.strip()}@127.0.0.1:{port}", client
 
 

@@ -6,6 +6,7 @@ are its files. It has the shell with exit codes (shell_v2), push and pull.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import socket
@@ -83,10 +84,8 @@ class Stream:
         threading.Thread(target=self._run, args=(serve,), daemon=True).start()
 
     def _run(self, serve: Callable[[], None]) -> None:
-        try:
+        with contextlib.suppress(EOFError, OSError):
             serve()
-        except (EOFError, OSError):
-            pass
         self._link.send(CLSE, self._number, self._peer)
 
     def take(self, command: int, data: bytes) -> None:
@@ -143,7 +142,8 @@ def run_shell(stream: Stream, command: str) -> None:
         process.stdin.close()
 
     threading.Thread(target=feed, daemon=True).start()
-    assert process.stdout is not None and process.stderr is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
     pipes = ((STDOUT, process.stdout), (STDERR, process.stderr))
     copies = [threading.Thread(target=copy, args=(kind, pipe.fileno())) for kind, pipe in pipes]
     for thread in copies:

@@ -104,7 +104,8 @@ CHECKS: tuple[Callable[[], str], ...] = (
 def main() -> int:
     """Run all checks; the first that fails ends the process with its traceback."""
     for check in CHECKS:
-        print(f"{check.__name__}: {check()}", flush=True)
+        sys.stdout.write(f"{check.__name__}: {check()}\n")
+        sys.stdout.flush()
     return 0
 
 

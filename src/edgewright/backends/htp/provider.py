@@ -10,7 +10,7 @@ log = logging.getLogger(__name__)
 
 
 def htp_backend() -> Backend:
-    """The genuine library where its wheel is installed and can run, else the simulation; its name says which."""
+    """The genuine library where it is installed and can run, else the simulation; its name says which."""
     if find_libraries() is None:
         log.info("htp is the simulation: the wheel 'onnxruntime-qnn' is not installed")
         return HtpSimBackend()

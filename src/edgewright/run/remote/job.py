@@ -133,6 +133,11 @@ def open_device(address: DeviceAddress) -> Iterator[DeviceSession]:
     _remove_folder(connection, folder)
 
 
+def check_device(address: DeviceAddress) -> None:
+    """Refuses a device that cannot be reached or has no program, before the work and not after it."""
+    _find_program(address, open_connection(address))
+
+
 def _find_program(address: DeviceAddress, connection: Connection) -> DeviceProgram:
     look = f"command -v {PROGRAM} >/dev/null || exit 127\n{PROGRAM} --version </dev/null"
     finished = connection.run(_set_paths(address) + look, _SHORT_LIMIT)

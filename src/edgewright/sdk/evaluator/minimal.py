@@ -9,7 +9,8 @@ from edgewright.backends.registry import find_backend
 from edgewright.config.params import Params
 from edgewright.core.errors import UsageError, shown
 from edgewright.frontends.framework import Framework
-from edgewright.run.remote.address import choose_device
+from edgewright.run.remote.address import choose_device, parse_address
+from edgewright.run.remote.job import check_device
 from edgewright.sdk.debugger.inference_engine import find_engine_backend
 from edgewright.sdk.evaluator.comparison import Draw, check_comparator, make_comparison
 from edgewright.sdk.evaluator.converter_options import EvaluatedModel
@@ -50,8 +51,11 @@ def evaluate_combinations(
 ) -> ModelEvaluation:
     """Runs all combinations on all inputs, which also calibrate; one conversion and one float run in all."""
     check_comparator(request.comparator, request.tolerance, request.box_input)
-    if choose_device(request.target_arch, request.device or None) is None:
+    device = choose_device(request.target_arch, request.device or None)
+    if device is None:
         find_backend(find_engine_backend(request.backend))
+    else:
+        check_device(parse_address(device))
     _check_shapes(model)
     started = time.monotonic()
     searched = InferenceSchema(
