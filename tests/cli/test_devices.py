@@ -2,12 +2,17 @@
 
 import filecmp
 import json
+import os
+import shutil
+import subprocess
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from edgewright.tools.qnn_accuracy_debugger import main as debug
+from edgewright.tools.qnn_accuracy_evaluator import main as evaluate
 from edgewright.tools.qnn_bench import main as bench
 from edgewright.tools.qnn_net_run import main as net_run
 from edgewright.tools.qnn_platform_validator import main as validate
@@ -26,6 +31,7 @@ from tests.devices import (
     start_sshd,
     write_client_config,
 )
+from tests.test_docs import read_blocks
 
 # Answers as the SDK's program does, and is ours otherwise; it shows the words that it got.
 SDK_PROGRAM = f"""#!/bin/sh
@@ -142,6 +148,7 @@ def test_net_run_gives_the_same_files_and_a_profile(call, device, digits, inputs
     assert_clean(device)
 
 
+@pytest.mark.slow
 def test_a_program_of_the_sdk_gets_a_dlc_and_the_names_of_libraries(call, board, digits, inputs, tmp_path):
     tools = make_program(tmp_path / "sdk", SDK_PROGRAM)
     device = board.address(tools)
@@ -212,6 +219,7 @@ def test_a_host_that_is_not_known_is_refused(call, board, digits, inputs, tmp_pa
     assert not Path("output").exists()
 
 
+@pytest.mark.slow
 def test_what_fails_there_is_told_here_with_its_code(call, device, digits, inputs):
     words = ("--model", digits, "--backend", "libQnnNone.so", "--input_list", inputs)
     here = call(net_run, *words)
@@ -222,6 +230,7 @@ def test_what_fails_there_is_told_here_with_its_code(call, device, digits, input
     assert_clean(device)
 
 
+@pytest.mark.slow
 def test_a_benchmark_runs_there(call, device, digits, inputs):
     config = {"Name": "D", "Model": {"qnn_model": str(digits), "InputList": inputs}, "Backends": ["CPU"]}
     Path("config.json").write_text(json.dumps(config))
@@ -231,6 +240,7 @@ def test_a_benchmark_runs_there(call, device, digits, inputs):
     assert f"CPU,CPU of {device.base},1 runs,2 executions" in table
 
 
+@pytest.mark.slow
 def test_a_device_is_validated(call, device, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     answer = call(validate, "--backend", "cpu", "--testBackend", "--deviceId", device.address())
@@ -238,6 +248,7 @@ def test_a_device_is_validated(call, device, tmp_path, monkeypatch):
     assert "cpu,Supported,Found,,,Passed,cpu" in Path("output/Result.csv").read_text()
 
 
+@pytest.mark.slow
 def test_the_first_phone_of_a_server_is_taken_where_none_is_named(call, phone, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     unnamed = Device("adb://", phone.settings, phone.folder)
@@ -251,3 +262,43 @@ def test_a_phone_that_is_not_there_is_an_error(call, phone, tmp_path, monkeypatc
     answer = call(umbrella, "run", DIGITS_MODEL, "--random", "--device", other.address())
     assert answer.code == 6
     assert "not found" in answer.err
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_guide_run_on_a_board(board, tmp_path, monkeypatch):
+    page = Path(__file__).parents[2] / "docs" / "guide" / "remote.md"
+    blocks = [block for block in read_blocks(page) if block.language == "sh" and not block.not_run]
+    assert len(blocks) == 1
+    shutil.copyfile(DIGITS_MODEL, tmp_path / "model.onnx")
+    np.ones((1, 28, 28, 1), np.float32).tofile(tmp_path / "x.raw")
+    (tmp_path / "inputs.txt").write_text("x.raw\n")
+    more = {"DEVICE": board.address(), "PATH": f"{TOOLS}:{os.environ['PATH']}"}
+    words = ["bash", "-euc", blocks[0].code]
+    run = subprocess.run(
+        words, cwd=tmp_path, env=os.environ | more, capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert "Plus214_Output_0" in run.stdout
+    assert_clean(board)
+
+
+@pytest.mark.slow
+def test_the_debugger_runs_a_model_there(board, inputs):
+    words = ["--inference_engine", "--runtime", "cpu", "-m", str(DIGITS_MODEL), "-l", inputs]
+    words += ["-i", "Input3", "1,1,28,28", "first $(touch owned).raw", "-o", "Plus214_Output_0"]
+    words += ["--architecture", "aarch64-android", "--deviceId", board.address()]
+    assert debug(words) == 0
+    folder = Path("working_directory/inference_engine/latest/output/Result_0")
+    assert len(list(folder.glob("*.raw"))) > 5
+    assert not Path("owned").exists()
+    assert_clean(board)
+
+
+@pytest.mark.slow
+def test_the_evaluator_runs_all_combinations_there(board, inputs):
+    words = ["-model", str(DIGITS_MODEL), "-preproc_file", inputs, "-backend", "htp-sim", "-silent"]
+    words += ["-target_arch", "aarch64-android", "-device_id", board.address()]
+    assert evaluate(words) == 0
+    rows = Path("qacc_temp/metrics-info.csv").read_text().splitlines()
+    assert sum("aarch64-android" in row for row in rows) == 32
+    assert_clean(board)
