@@ -220,30 +220,30 @@ def test_a_host_that_is_not_known_is_refused(call, board, digits, inputs, tmp_pa
 
 
 @pytest.mark.slow
-def test_what_fails_there_is_told_here_with_its_code(call, device, digits, inputs):
+def test_what_fails_there_is_told_here_with_its_code(call, board, digits, inputs):
     words = ("--model", digits, "--backend", "libQnnNone.so", "--input_list", inputs)
     here = call(net_run, *words)
-    there = call(net_run, *words, "--device", device.address())
+    there = call(net_run, *words, "--device", board.address())
     assert there.code == here.code != 0
     assert "libQnnNone.so" in there.err
     assert not Path("output").exists()
-    assert_clean(device)
+    assert_clean(board)
 
 
 @pytest.mark.slow
-def test_a_benchmark_runs_there(call, device, digits, inputs):
+def test_a_benchmark_runs_there(call, phone, digits, inputs):
     config = {"Name": "D", "Model": {"qnn_model": str(digits), "InputList": inputs}, "Backends": ["CPU"]}
     Path("config.json").write_text(json.dumps(config))
-    answer = call(bench, "-c", "config.json", "-v", device.address(), "-o", "results")
+    answer = call(bench, "-c", "config.json", "-v", phone.address(), "-o", "results")
     assert answer.code == 0, answer.err
     table = Path("results/benchmark_stats_D.csv").read_text()
-    assert f"CPU,CPU of {device.base},1 runs,2 executions" in table
+    assert f"CPU,CPU of {phone.base},1 runs,2 executions" in table
 
 
 @pytest.mark.slow
-def test_a_device_is_validated(call, device, tmp_path, monkeypatch):
+def test_a_device_is_validated(call, board, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    answer = call(validate, "--backend", "cpu", "--testBackend", "--deviceId", device.address())
+    answer = call(validate, "--backend", "cpu", "--testBackend", "--deviceId", board.address())
     assert answer.code == 0, answer.err
     assert "cpu,Supported,Found,,,Passed,cpu" in Path("output/Result.csv").read_text()
 
