@@ -17,7 +17,7 @@ from edgewright.tools.qnn_bench import main as bench
 from edgewright.tools.qnn_net_run import main as net_run
 from edgewright.tools.qnn_platform_validator import main as validate
 from edgewright.tools.umbrella import main as umbrella
-from tests.cli.models import DIGITS_MODEL
+from tests.cli.models import DIGITS_MODEL, two_inputs
 from tests.devices import (
     ADB,
     NO_ADB,
@@ -130,6 +130,14 @@ def test_a_model_runs_there_as_it_does_here(call, device, tokens, tmp_path, monk
     for file in Path("here").rglob("*.npy"):
         assert np.array_equal(np.load(file), np.load(Path("there", *file.parts[1:])))
     assert_clean(device)
+
+
+def test_names_that_files_cannot_have_are_found_again(call, phone, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ("run", two_inputs(tmp_path / "m.onnx"), "--random", "1", "--compare")
+    answer = call(umbrella, *words, "--device", phone.address())
+    assert answer.code == 0, answer.err
+    assert "out:0" in answer.out
 
 
 def test_net_run_gives_the_same_files_and_a_profile(call, device, digits, inputs):

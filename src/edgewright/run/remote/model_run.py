@@ -13,6 +13,7 @@ from edgewright.core.numbers import Array
 from edgewright.data.tensor_files import convert_to_model_type
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
+from edgewright.lower.names import NameTable
 from edgewright.model.model import Model
 from edgewright.model.run_inputs import InputSet
 from edgewright.model.saving import load_graph, save_dlc, save_graph
@@ -100,19 +101,20 @@ def _stage_inputs(sent: SentFiles, graph: Graph, feeds: Sequence[Mapping[str, Ar
     place = folder / "inputs"
     place.mkdir()
     native = [name for name in graph.inputs if needs_native_file(graph.types[name].dtype)]
+    spell = NameTable(graph.inputs)
     lines = []
     for number, feed in enumerate(feeds):
         words = []
         for index, (name, array) in enumerate(feed.items()):
             path = place / f"{number}_{index}.raw"
             _make_file_values(array, graph.types[name], is_native=name in native).tofile(path)
-            words.append(f'{name}:="{path}"')
+            words.append(f'{spell(name)}:="{path}"')
         lines.append(" ".join(words))
     listed = folder / "listed.txt"
     listed.write_text("\n".join(lines) + "\n", encoding="utf-8")
     sent.add_input_lists([str(listed)])
     if native:
-        sent.words += ["--native_input_tensor_names", ",".join(native)]
+        sent.words += ["--native_input_tensor_names", ",".join(map(spell, native))]
 
 
 def _make_file_values(array: Array, tensor_type: TensorType, *, is_native: bool) -> Array:

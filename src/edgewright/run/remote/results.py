@@ -15,6 +15,8 @@ from edgewright.artifacts.profile_log.reader import read_log
 from edgewright.core.errors import BackendCrash, UsageError, shown
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph
+from edgewright.ir.types import TensorType
+from edgewright.lower.names import NameTable
 
 PROFILE_FILE = "qnn-profiling-data_0.log"
 _RESULT = re.compile(r"Result_(\d{1,9})")
@@ -58,7 +60,11 @@ def list_results(folder: Path) -> list[Path]:
 
 def read_results(folder: Path, graph: Graph, is_native: Mapping[str, bool]) -> dict[str, Array]:
     """The outputs of one run by the names of the graph, each in the type of its file."""
-    return {name: _read_output(folder, graph, name, is_native=is_native[name]) for name in graph.outputs}
+    spell = NameTable(graph.outputs)
+    return {
+        name: _read_output(folder / spell(name), graph.types[name], is_native=is_native[name])
+        for name in graph.outputs
+    }
 
 
 def read_times(folder: Path) -> Times:
@@ -80,16 +86,15 @@ def needs_native_file(dtype: DType) -> bool:
     return not (dtype.is_float or dtype.is_fixed_point)
 
 
-def _read_output(folder: Path, graph: Graph, name: str, *, is_native: bool) -> Array:
-    tensor_type = graph.types[name]
-    file = folder / f"{name}{'_native' if is_native else ''}.raw"
+def _read_output(path: Path, tensor_type: TensorType, *, is_native: bool) -> Array:
+    file = path.with_name(f"{path.name}{'_native' if is_native else ''}.raw")
     dtype = tensor_type.dtype.numpy if is_native else np.dtype(np.float32)
     expected = prod(tensor_type.static_shape()) * dtype.itemsize
     size = file.stat().st_size if file.is_file() else -1
     if size != expected:
         state = "is missing" if size < 0 else f"has {size} bytes"
         raise BackendCrash(
-            f"output '{shown(name)}' of the device {state}, expected {expected} bytes",
+            f"output '{shown(path.name)}' of the device {state}, expected {expected} bytes",
             do="see whether the device has the same model",
         )
     values: Array = np.fromfile(file, dtype).reshape(tensor_type.static_shape())
