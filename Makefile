@@ -14,7 +14,7 @@ PYTEST = $(PY) -m pytest -n $(JOBS) --dist worksteal
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet bench-llm fit-latency fuzz audit lint api docs site test-pythons test-lowest release-check format clean
+.PHONY: demo demo-full test test-rest test-full test-compat test-arm mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet bench-llm fit-latency fuzz audit lint api docs site test-pythons test-lowest release-check format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -67,6 +67,10 @@ test-full: test test-rest
 # Every op sample in every datatype that HTP takes, simulation against the genuine emulator.
 test-compat: $(READY)
 	$(PYTEST) tests/native
+
+# The package on 64-bit Arm in qemu: Debian's Python for arm64 and 500 MB of wheels in .cache/arm, then two minutes.
+test-arm: $(READY)
+	$(PY) checks/arm.py
 
 # Which small changes to ops, passes, quantize and lower no test beside them notices: twenty minutes.
 mutate: $(READY)

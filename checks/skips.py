@@ -23,6 +23,7 @@ KNOWN = (
     r"the wheel onnxruntime-qnn",
     r"no Chromium was found",
     r"no GPU and no Vulkan driver in software was found",
+    r"(sshd|adb) is not installed",
     r"none of aarch64-linux-gnu-g\+\+ is installed",
     r"aarch64-linux-gnu-g\+\+ and qemu-aarch64 are not both installed",
     r"aimet-onnx is not installed",

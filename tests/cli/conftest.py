@@ -18,6 +18,12 @@ class Answer:
     err: str
 
 
+@pytest.fixture(autouse=True)
+def no_phone(monkeypatch):
+    """Whatever is connected to this machine is left alone."""
+    monkeypatch.setenv("ADB_PATH", "/nowhere/adb")
+
+
 @pytest.fixture
 def call(capsys):
     """Calls a tool in this process; an expected failure must never show a traceback."""

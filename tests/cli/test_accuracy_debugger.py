@@ -235,8 +235,8 @@ def test_layers_are_chosen_by_name_and_type(here):
         (("--inference_engine", "-r", "cpu", "-l", "list.txt"), 2, "needs '--model_path'"),
         (
             ("--inference_engine", "-r", "cpu", "-l", "list.txt", "-m", "m.onnx", "-a", "aarch64-android"),
-            4,
-            "not reached",
+            6,
+            "the program '/nowhere/adb' was not found",
         ),
         (
             (

@@ -203,9 +203,12 @@ def test_results_of_an_earlier_evaluation_are_gone(here, capsys):
             "needs '-box_input'",
         ),
         (
-            ["-model", "m.onnx", "-backend", "dspv69", "-target_arch", "aarch64-android"],
-            4,
-            "devices are not reached",
+            [
+                *("-model", "m.onnx", "-backend", "dspv69", "-target_arch", "aarch64-android"),
+                *("-preproc_file", "list.txt"),
+            ],
+            6,
+            "the program '/nowhere/adb' was not found",
         ),
     ],
 )

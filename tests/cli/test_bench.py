@@ -65,7 +65,7 @@ def test_the_command_line_stands_above_the_configuration(call, config, tmp_path)
 
 
 def test_artifacts_are_removed_where_asked_and_devices_are_said_to_be_unused(call, config, tmp_path):
-    answer = measure(call, tmp_path, config, "--clean_artifacts", "-v", "abcd", "-t", "le")
+    answer = measure(call, tmp_path, config, "--clean_artifacts", "-t", "le")
     assert answer.code == 0, answer.err
     assert [path.name for path in (tmp_path / "digits/results").iterdir()] == ["benchmark_stats_Digits.csv"]
     assert "has no effect: the benchmark runs on this machine" in answer.err
@@ -89,14 +89,29 @@ def test_all_that_is_wrong_with_a_configuration_comes_at_once(call, config, tmp_
 
 def test_every_option_of_the_public_page_is_taken(call, config, tmp_path):
     # One by one: usage: qnn_bench.py -c ... of the SDK's page on benchmarking.
-    words = ["-o", "there", "-v", "1", "-r", "host", "-t", "le", "-d", "-s", "0", "-n", "1", "-p", "burst"]
+    words = ["-o", "there", "-r", "host", "-t", "le", "-d", "-s", "0", "-n", "1", "-p", "burst"]
     words += ["-l", "basic", "-json", "-be", "CPU", "--htp_serialized", "--dsp_type", "v73", "--arm_prepare"]
     words += ["--use_signed_skel", "--discard_output", "--test_duration", "0.01", "--enable_cache"]
     words += ["--shared_buffer", "--clean_artifacts", "--cdsp_id", "0"]
     answer = measure(call, tmp_path, config, *words)
     assert answer.code == 0, answer.err
-    for option in ("--host_name", "--htp_serialized", "--arm_prepare", "--enable_cache", "--cdsp_id"):
+    for option in (
+        "--device_os_type_override",
+        "--htp_serialized",
+        "--arm_prepare",
+        "--enable_cache",
+        "--cdsp_id",
+    ):
         assert f"option {option} has no effect: the benchmark runs on this machine" in answer.err
+
+
+def test_a_device_that_is_named_is_the_one_that_is_measured(call, config, tmp_path):
+    config["Devices"] = ["adb://1234"]
+    for words in ((), ("-v", "1234")):
+        answer = measure(call, tmp_path, config, *words)
+        assert answer.code == 6, answer.err
+        assert "the program '/nowhere/adb' was not found" in answer.err
+    assert not (tmp_path / "digits").exists()
 
 
 @pytest.mark.parametrize(("version", "code"), [("v66", 4), ("v73", 0)])

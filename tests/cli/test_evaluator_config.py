@@ -167,8 +167,8 @@ def test_everything_that_is_wrong_is_told_at_once_with_its_line(here, capsys):
         (
             "precision: quant",
             "precision: quant\n          target_arch: aarch64-android",
-            4,
-            "are not reached",
+            6,
+            "the program '/nowhere/adb' was not found",
         ),
         ("type: cos", "type: cosine", 2, "comparator 'cosine' is unknown"),
         ("- Plus214_Output_0:", "- scores:", 3, "outputs_info names 'scores'"),

@@ -72,14 +72,14 @@ EXAMPLES = (
     ),
     Example(
         (6722, 6734),
-        "the same on a phone is refused",
+        "the same on a phone, of which there is none",
         f"""{DEBUG}--inference_engine --deviceId 357415c4 --framework tensorflow --runtime dspv73 \\
             --architecture aarch64-android --model_path frozen_graph.pb \\
             --input_tensor "image:0" 1,28,28,1 scaled0.raw --output_tensor Identity \\
             --input_list scaled_list.txt --verbose""",
         ("tensorflow",),
-        code=4,
-        says=("aarch64-android",),
+        code=6,
+        says=("adb",),
     ),
     Example(
         (6753, 6769),

@@ -47,6 +47,8 @@ def run_in_process(words: list[str], capsys: pytest.CaptureFixture[str]) -> tupl
 def run_shell(text: str) -> tuple[int, str]:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "QNN_SDK_ROOT": str(Path("sdk").absolute())}
+    # Whatever is connected to this machine is not the guide's phone.
+    environment["ADB_PATH"] = "/nowhere/adb"
     ended = subprocess.run(
         ["bash", "-c", f"set -eo pipefail\n{text}"],
         capture_output=True,

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from edgewright.abi.frames import Closed, Codec, receive, send
 from edgewright.core.errors import BackendCrash, EdgewrightError, UsageError, Where, shown
@@ -25,6 +25,8 @@ VARIABLE = "EDGEWRIGHT_WORKER_SECONDS"
 # A worker that was stopped (SIGSTOP) computes nothing: it is waited for this long.
 STOPPED_SECONDS = 15.0
 _LOOK_SECONDS = 1.0
+# On Windows a process inherits no sockets; a description of one comes over its input.
+_OVER_INPUT = -1
 
 
 class WorkerGone(BackendCrash):
@@ -59,13 +61,7 @@ class WorkerProcess:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the worker
         self._line, theirs = socket.socketpair()
         with theirs:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", module, str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdin=subprocess.DEVNULL,
-                stdout=self._said,
-                stderr=self._said,
-            )
+            self.process = _start_with_socket(module, theirs, self._said)
 
     @property
     def is_alive(self) -> bool:
@@ -166,6 +162,27 @@ class WorkerProcess:
         return self._said.read()
 
 
+def _start_with_socket(module: str, line: socket.socket, output: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Starts a module that is given one end of a line, as its argument or, on Windows, over its input."""
+    words = [sys.executable, "-P", "-m", module]
+    if sys.platform != "win32":
+        number = line.fileno()
+        return subprocess.Popen(
+            [*words, str(number)],
+            pass_fds=[number],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+    process = subprocess.Popen(
+        [*words, str(_OVER_INPUT)], stdin=subprocess.PIPE, stdout=output, stderr=output
+    )
+    assert process.stdin is not None
+    with process.stdin:
+        process.stdin.write(line.share(process.pid))
+    return process
+
+
 class _NoAnswer(Exception):
     """The time for an answer is up."""
 
@@ -239,13 +256,19 @@ def read_worker_seconds() -> float | None:
 
 def serve(descriptor: int, codec: Codec, answer: Callable[[str, dict[str, Any]], Any]) -> None:
     """The worker's side: answers requests until the caller is gone."""
-    with socket.socket(fileno=descriptor) as line:
+    with _take_socket(descriptor) as line:
         while True:
             try:
                 number, name, arguments = receive(line.recv_into, codec)
             except Closed:
                 return
             send(line.sendall, codec, (number, answer(name, arguments)))
+
+
+def _take_socket(descriptor: int) -> socket.socket:
+    if sys.platform == "win32" and descriptor == _OVER_INPUT:
+        return socket.fromshare(sys.stdin.buffer.read())
+    return socket.socket(fileno=descriptor)
 
 
 def answer_by(host: object, name: str, arguments: dict[str, Any]) -> tuple[Any, EdgewrightError | None]:

@@ -12,7 +12,6 @@ COMPARATOR_NAMES = (
     *("abs", "cos", "topk", "avg", "l1norm", "l2norm", "std", "rme", "snr", "maxerror", "kld"),
     *("pixelbypixel", "box"),
 )
-_DEVICES = "devices behind adb are not reached"
 _TOLERANCE = make_range_parser("a number, 0 or more", 0.0)
 
 
@@ -53,7 +52,7 @@ class MinimalMode(OptionGroup):
         "-target_arch",
         choices=("x86_64-linux-clang", "aarch64-android"),
         default="x86_64-linux-clang",
-        help="the machine that runs the quantized models: this one; devices are not reached",
+        help="the machine that runs the quantized models: this one, or a device (-device_id)",
     )
     backend: str | None = opt(
         "-backend",
@@ -145,7 +144,12 @@ class EvaluatorSettings(OptionGroup):
         example="-onnx_symbol __unk_200:1",
         help="the size of a dimension that an ONNX model gives by a name; 1 where nothing is said",
     )
-    device_id: str | None = opt("-device_id", metavar="ID", without_effect=_DEVICES, help="a device of adb")
+    device_id: str | None = opt(
+        "-device_id",
+        metavar="ID",
+        help="the device of the architecture aarch64-android: its serial number in adb (the first of the "
+        "list without it), or an address such as ssh://USER@HOST",
+    )
     work_dir: str = opt(
         "-work_dir", default="./qacc_temp", metavar="FOLDER", help="where models, results and tables go"
     )

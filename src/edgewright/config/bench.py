@@ -64,14 +64,16 @@ class BenchDevice(OptionGroup):
     title = "Device"
 
     device_id_override: str | None = opt(
-        "-v", "--device_id_override", metavar="ID", without_effect=ON_A_DEVICE, help="the device"
+        "-v",
+        "--device_id_override",
+        metavar="ID",
+        help="the device that runs it: its serial number in adb, or ssh://USER@HOST; it stands above Devices",
     )
     host_name: str | None = opt(
         "-r",
         "--host_name",
         metavar="NAME",
-        without_effect=ON_A_DEVICE,
-        help="the machine that has it",
+        help="the machine that has it, whose adb is asked",
     )
     device_os_type_override: str | None = opt(
         "-t", "--device_os_type_override", metavar="OS", without_effect=ON_A_DEVICE, help="its system"
@@ -123,12 +125,16 @@ class BenchCase:
     perf_profile: str = "default"
     backend_config: str | None = None
     notes: tuple[str, ...] = ()
+    # The device as it is named, the machine whose adb has it, and the folder there.
+    device: str | None = None
+    adb_host: str | None = None
+    device_folder: str | None = None
     # The library for a backend that is called otherwise.
     libraries: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse_bench_case(
-    content: Any, file: str, files: BenchFiles, runs: BenchRuns, dsp_type: str | None = None
+    content: Any, file: str, files: BenchFiles, runs: BenchRuns, place: BenchDevice | None = None
 ) -> BenchCase:
     """The configuration with what the command line says; all that is wrong comes at once."""
     entry: Mapping[str, Any] = content if isinstance(content, Mapping) else {}
@@ -163,7 +169,9 @@ def parse_bench_case(
     # A name is a text, not a path.
     root = entry.get("HostRootPath") or re.sub(r"[^\w-]+", "_", entry["Name"])
     results = files.output_base_dir_override or entry.get("HostResultsDir") or f"{root}/results"
-    libraries = _find_libraries(backends, dsp_type)
+    place = place or BenchDevice()
+    libraries = _find_libraries(backends, place.dsp_type)
+    device = place.device_id_override or _find_address(entry)
     return BenchCase(
         name=entry["Name"],
         model_name=str(model.get("Name") or Path(str(path)).stem),
@@ -176,10 +184,13 @@ def parse_bench_case(
         perf_profile=str(runs.perfprofile or entry.get("PerfProfile", "default")),
         backend_config=runs.backend_config or entry.get("BackendConfig"),
         notes=(
-            *_note_devices(entry, model),
+            *(() if device else _note_devices(entry, model)),
             *(f"'{key}' has no effect: QNN has no such setting" for key in _SNPE_KEYS if key in entry),
-            *(f"{name} with --dsp_type {dsp_type} is the HTP" for name in libraries),
+            *(f"{name} with --dsp_type {place.dsp_type} is the HTP" for name in libraries),
         ),
+        device=device,
+        adb_host=place.host_name or entry.get("HostName"),
+        device_folder=entry.get("DevicePath"),
         libraries=libraries,
     )
 
@@ -207,7 +218,12 @@ def _find(folder: Path, name: str) -> str:
 def _note_devices(entry: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[str, ...]:
     given = {key: entry.get(key) for key in _DEVICE_KEYS} | {"Model.Data": model.get("Data")}
     said = [f"'{key}' {_spell(value)}" for key, value in given.items() if value]
-    return (f"{', '.join(said)} not used: {ON_A_DEVICE}",) if said else ()
+    return (f"{', '.join(said)} not used: {ON_A_DEVICE}; -v ID runs it on a device",) if said else ()
+
+
+def _find_address(entry: Mapping[str, Any]) -> str | None:
+    """The first address among the devices; a serial number alone may be that of a phone elsewhere."""
+    return next((name for name in _read_names(entry.get("Devices")) if "://" in name), None)
 
 
 def _spell(value: Any) -> str:

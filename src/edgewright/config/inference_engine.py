@@ -38,7 +38,7 @@ ARCHITECTURE = opt(
     "-a",
     choices=ARCHITECTURES,
     default="x86_64-linux-clang",
-    help="the machine that runs it: this one; devices are not reached",
+    help="the machine that runs it: this one, or a device behind adb or ssh (--deviceId)",
 )
 INPUT_LIST = opt(
     "--input_list",
@@ -197,7 +197,9 @@ class EngineFiles(OptionGroup):
     )
     print_version: str | None = opt(metavar="{true,false}", help="name the version with the results")
     deviceId: str | None = opt(  # noqa: N815 - the guide's spelling
-        metavar="SERIAL", without_effect="models run on this machine", help="the serial number of a device"
+        metavar="SERIAL",
+        help="the device of --architecture aarch64-android: its serial number in adb (the first of the list "
+        "without it), or an address such as ssh://USER@HOST",
     )
     host_device: str = opt(choices=("x86",), default="x86", help="the machine that converts")
     default_verifier: tuple[tuple[str, ...], ...] = opt(

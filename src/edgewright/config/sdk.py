@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup
 
-_HOST = "this machine itself is validated"
+_HOST = "libraries that are there are validated"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class PlatformQuestion(OptionGroup):
 
 @dataclass(frozen=True)
 class PlatformDevice(OptionGroup):
-    """Options for a device that is reached through adb, which this machine validates nothing on."""
+    """A device to validate; its own validator runs there."""
 
     title = "Device"
 
@@ -80,10 +80,14 @@ class PlatformDevice(OptionGroup):
         without_effect=_HOST,
         help="the target of the libraries",
     )
-    device_id: str | None = opt("--deviceId", metavar="ID", without_effect=_HOST, help="the device of adb")
+    device_id: str | None = opt(
+        "--deviceId",
+        metavar="ID",
+        help="the device to validate: its serial number in adb, or an address such as ssh://USER@HOST",
+    )
     target_path: str | None = opt(
-        "--targetPath", metavar="FOLDER", without_effect=_HOST, help="the folder on the device"
+        "--targetPath", metavar="FOLDER", help="where files go on the device, as folders of their own"
     )
     remote_host: str | None = opt(
-        "--remoteHost", metavar="HOST", without_effect=_HOST, help="the machine that adb runs on"
+        "--remoteHost", metavar="HOST", help="the machine whose adb has the device; its first one by default"
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from edgewright.config.converter_parts import CPP_FILE
 from edgewright.config.declare import opt
+from edgewright.config.device import DEVICE
 from edgewright.config.group import OptionGroup
 from edgewright.config.log_options import LOG_LEVEL
 from edgewright.config.net_run import ENGINE
@@ -111,6 +112,7 @@ class RunOutputs(OptionGroup):
         help="write the outputs there as Result_N/NAME.npy; they are only summarised otherwise",
     )
     threads: int = opt(default=0, metavar="N", help="threads to run on; 0 leaves it open")
+    device: str | None = DEVICE
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,15 @@
 """Runs a model of any format on files, and compares it with its source in its own engine."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
-from edgewright.backends.registry import choose_engine
+from edgewright.backends.registry import ENGINES, choose_engine
 from edgewright.config.umbrella import Comparison, ModelFile, RunInputs, RunOutputs, Shapes
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.events import announce_progress
@@ -20,7 +21,7 @@ from edgewright.frontends.framework import Framework, framework_of
 from edgewright.lower.names import NameTable
 from edgewright.model.convert import convert_in_memory
 from edgewright.model.model import Model, load
-from edgewright.model.run_inputs import InputSet, open_input_sets
+from edgewright.model.run_inputs import Feed, InputSet, open_input_sets
 from edgewright.model.saving import is_stored
 from edgewright.model.select_backend import select_backend
 from edgewright.run.compare import TensorError, keep_worst_errors
@@ -29,6 +30,8 @@ from edgewright.run.engines.onnx_engine import OnnxRun
 from edgewright.run.engines.source_engine import SourceRun
 from edgewright.run.engines.tensorflow_engine import TensorflowRun
 from edgewright.run.engines.torch_engine import TorchRun
+from edgewright.run.remote.address import parse_address
+from edgewright.run.remote.model_run import open_context_model, run_on_device
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,8 @@ def run_files(
     file: ModelFile, shapes: Shapes, inputs: RunInputs, outputs: RunOutputs, comparison: Comparison
 ) -> RunReport:
     """Runs every set of inputs; results are written and compared as they come."""
-    model = open_model(file, shapes)
+    is_context = outputs.device is not None and file.model.endswith(".bin")
+    model = open_context_model(file.model) if is_context else open_model(file, shapes)
     known = {name: np.asarray(values) for name, values in shapes.input_values}
     source = None if comparison.compare is None else comparison.compare or file.model
     reference = None if source is None else _open_reference(source, model, known)
@@ -89,14 +93,12 @@ def run_files(
     summaries: dict[str, OutputSummary] = {}
     errors: list[TensorError] = []
     seconds = 0.0
-    asked = choose_engine(outputs.backend, outputs.engine)
-    backend, notes = _choose_backend(model, sets[0], asked)
-    with announce_progress("running", total=len(sets)) as step:
+    opened = _open_here if outputs.device is None else _open_on_device
+    with opened(model, file.model, sets, outputs) as place, announce_progress("running", len(sets)) as step:
         for number, chosen in enumerate(sets):
             feed = chosen.feed()
-            started = time.perf_counter()
-            results = model.run(feed, backend=backend, threads=outputs.threads)
-            seconds += time.perf_counter() - started
+            results, taken = place.execute(number, feed)
+            seconds += taken
             _summarise(summaries, results, number)
             if outputs.output_dir is not None:
                 _write(Path(outputs.output_dir, f"Result_{number}"), results)
@@ -110,12 +112,54 @@ def run_files(
             step()
     report = RunReport(
         *(file.model, len(sets), seconds, tuple(summaries.values()), outputs.output_dir or ""),
-        backend=backend,
-        notes=notes,
+        backend=place.backend,
+        notes=place.notes,
     )
     if reference is None:
         return report
     return replace(report, reference=reference.name, tolerance=comparison.tolerance, errors=tuple(errors))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What runs a model: the number and the arrays of a set in, its results and its seconds out."""
+
+    execute: Callable[[int, Feed], tuple[dict[str, Array], float]]
+    backend: str
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def _open_here(model: Model, _: str, sets: Sequence[InputSet], outputs: RunOutputs) -> Iterator[_Place]:
+    asked = choose_engine(outputs.backend, outputs.engine)
+    backend, notes = _choose_backend(model, sets[0], asked)
+
+    def execute(_number: int, feed: Feed) -> tuple[dict[str, Array], float]:
+        started = time.perf_counter()
+        results = model.run(feed, backend=backend, threads=outputs.threads)
+        return results, time.perf_counter() - started
+
+    yield _Place(execute, backend, notes)
+
+
+@contextmanager
+def _open_on_device(
+    model: Model, file: str, sets: Sequence[InputSet], outputs: RunOutputs
+) -> Iterator[_Place]:
+    """The device runs all sets at once; they are read one by one."""
+    address = parse_address(str(outputs.device))
+    if outputs.backend == "auto":
+        raise UsageError("backend auto measures this machine", do="name the backend of the device")
+    if outputs.engine != ENGINES[0]:
+        raise UsageError("--engine is for this machine", do="leave it out")
+    with run_on_device(model, file, sets, outputs.backend, address) as run:
+        notes = [f"run by {run.program.splitlines()[0]}, set up in {run.times.init / 1e3:.1f} ms"]
+        if outputs.threads:
+            notes.append("--threads has no effect on a device")
+        average = run.times.total / max(run.times.measured, 1) / 1e6
+        yield _Place(
+            lambda number, _: (run.read(number), average), f"{outputs.backend} of {address}", tuple(notes)
+        )
 
 
 def _choose_backend(model: Model, first: InputSet, asked: str) -> tuple[str, tuple[str, ...]]:

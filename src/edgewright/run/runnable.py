@@ -7,7 +7,7 @@ from pathlib import Path
 
 from edgewright.backends.base import Backend, RunOptions, Session
 from edgewright.backends.gpu.backend import GpuBackend
-from edgewright.backends.qnn.backend import HtpNativeBackend, shared_runtime
+from edgewright.backends.qnn.backend import HtpNativeBackend, name_native_htp, shared_runtime
 from edgewright.backends.qnn.composed import ContextSession, LibraryBackend
 from edgewright.backends.qnn.info import GraphInfo
 from edgewright.backends.qnn.options import HtpOptions
@@ -269,16 +269,16 @@ def _open_genuine_context(
     content = read_binary(Path(info.file), is_mapped=loading.is_mapped)
     context = RenewedContext(lambda: shared_runtime(options).load(content, options))
     infos = [graph for graph in context.current().graphs if graph.name in chosen]
-    graphs = {graph.name: _make_io_graph(graph) for graph in infos}
+    graphs = {graph.name: make_io_graph(graph) for graph in infos}
 
     def prepare(graph: Graph, _: RunOptions) -> Session:
         return ContextSession(context, graph.name)
 
-    name = f"htp (native emulator, SoC {chip.soc_model})"
+    name = name_native_htp(chip.soc_model)
     return RunSource(info.file, name, tuple(graphs.values()), prepare, 0, config.notes, config.running)
 
 
-def _make_io_graph(info: GraphInfo) -> Graph:
+def make_io_graph(info: GraphInfo) -> Graph:
     """A graph with inputs and outputs only: the interface of a compiled graph."""
     graph = Graph(info.name)
     for tensor in info.inputs:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from edgewright.config.bench import BenchCase, BenchFiles, BenchRuns, parse_bench_case
+from edgewright.config.bench import BenchCase, BenchDevice, BenchFiles, BenchRuns, parse_bench_case
 from edgewright.config.net_run import Execution, InputFiles, OutputFiles, Profiling
 from edgewright.config.net_run import Model as ModelOptions
 from edgewright.core.events import announce_progress
@@ -19,6 +19,7 @@ from edgewright.core.version import VERSION
 from edgewright.lower.names import sanitize_name
 from edgewright.model.profile.summary import summarise_file
 from edgewright.run.context.config import read_json
+from edgewright.run.remote.address import name_adb_device
 from edgewright.sdk.net_run import NetRun, NetRunOptions, run_network
 
 # The lines that every profile has, in the words of the SDK's tool.
@@ -60,9 +61,9 @@ class BenchReport:
     notes: tuple[str, ...] = ()
 
 
-def run_benchmark(files: BenchFiles, runs: BenchRuns, dsp_type: str | None = None) -> BenchReport:
+def run_benchmark(files: BenchFiles, runs: BenchRuns, place: BenchDevice | None = None) -> BenchReport:
     """Measures every backend as often as asked, and writes the results, all files or none."""
-    case = parse_bench_case(read_json(Path(files.config_file)), files.config_file, files, runs, dsp_type)
+    case = parse_bench_case(read_json(Path(files.config_file)), files.config_file, files, runs, place)
     with announce_progress(f"measuring {case.name}", total=len(case.backends) * case.runs) as step:
         results = []
         for backend in case.backends:
@@ -133,6 +134,7 @@ def _make_options(
             duration=runs.test_duration, perf_profile=case.perf_profile, shared_buffer=runs.shared_buffer
         ),
         Profiling(profiling_level=case.level),
+        None if case.device is None else name_adb_device(case.device, case.adb_host, case.device_folder),
     )
 
 

@@ -30,8 +30,10 @@ from edgewright.run.execution.tensors import (
     make_input_records,
     map_spellings,
 )
+from edgewright.run.remote.address import DeviceAddress, parse_address
 from edgewright.run.run_results import ResultFolder, RunRecord, choose_graph_folder
 from edgewright.run.runnable import RunSource, run_source
+from edgewright.sdk.device_net_run import run_on_device
 
 PROFILE_FILE = "qnn-profiling-data_0.log"
 
@@ -45,6 +47,8 @@ class NetRunOptions:
     outputs: OutputFiles
     execution: Execution
     profiling: Profiling
+    # The machine that runs it: the address of a device, or None for this one.
+    device: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,8 @@ class NetRun:
 
 def run_network(options: NetRunOptions) -> NetRun:
     """Runs every graph on every set of its input list; each result folder is complete or absent."""
+    if options.device is not None:
+        return _run_network_on_device(options, parse_address(options.device))
     if options.profiling.profiling_option is not None:
         raise UnsupportedFeature(
             "--profiling_option optrace needs a device: the libraries for x86 give no trace of a run",
@@ -90,6 +96,17 @@ def run_network(options: NetRunOptions) -> NetRun:
         source = replace(source, loading=0)
     all_notes = (*source.notes, *notes, *_profile_note(options.execution, source), *runs[0].notes)
     return replace(runs[0], notes=all_notes, others=tuple(runs[1:]))
+
+
+def _run_network_on_device(options: NetRunOptions, address: DeviceAddress) -> NetRun:
+    groups = (options.model, options.inputs, options.outputs, options.execution, options.profiling)
+    run = run_on_device(*groups, address)
+    times = run.times
+    return NetRun(
+        *(run.record, times.init, times.measured, times.total, times.least, times.most, times.wall),
+        run.profile,
+        run.notes,
+    )
 
 
 @dataclass(frozen=True)

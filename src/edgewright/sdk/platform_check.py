@@ -21,6 +21,7 @@ from edgewright.targets.soc import find_soc
 
 # The tool's names for our backends; newer chips have the HTP in place of the DSP.
 _BACKENDS = {"cpu": ("cpu",), "gpu": ("gpu",), "dsp": ("htp",), "htp": ("htp",), "all": ("cpu", "gpu", "htp")}
+CSV_NAME = "Result.csv"
 # Hexagon architectures whose tensors run on vectors, with libraries of their own (libQnnDsp.so).
 _WITHOUT_HTP = frozenset({"v65", "v66"})
 _HEADER = (

@@ -1,10 +1,11 @@
 """The options of the accuracy debugger as those of the tools that it stands for."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from edgewright.config.inference_engine import EngineFiles, EngineModel, EngineQuantizer, EngineRun
-from edgewright.core.errors import UnsupportedFeature, UsageError, shown
+from edgewright.core.errors import UsageError, shown
 
 if TYPE_CHECKING:
     from edgewright.sdk.converter import ConverterOptions
@@ -23,16 +24,12 @@ def make_engine_task(
     from edgewright.config.context_generator import CONTEXT_GENERATOR
     from edgewright.config.group import collect_groups
     from edgewright.config.net_run import NET_RUN, NET_RUN_RULES
+    from edgewright.run.remote.address import choose_device
     from edgewright.sdk.context_generate import GeneratorOptions
     from edgewright.sdk.debugger.inference_engine import EngineTask, find_engine_backend
     from edgewright.sdk.net_run import NetRunOptions
     from edgewright.tools.command_line import read_words
 
-    if model.architecture != "x86_64-linux-clang":
-        raise UnsupportedFeature(
-            f"--architecture is {model.architecture}, whose devices are not reached from here",
-            do="use --architecture x86_64-linux-clang: dspvNN runs on the emulator of that architecture",
-        )
     backend = find_engine_backend(model.runtime)
     context = None
     if run.offline_prepare:
@@ -44,7 +41,10 @@ def make_engine_task(
         stage=model.stage,
         converter=_read_converter(model, quantizer) if model.stage == "source" else None,
         context=context,
-        net_run=collect_groups(NetRunOptions, read_words(words, NET_RUN, NET_RUN_RULES)),
+        net_run=replace(
+            collect_groups(NetRunOptions, read_words(words, NET_RUN, NET_RUN_RULES)),
+            device=choose_device(model.architecture, files.deviceId),
+        ),
         files=_list_model_files(model),
         golden=model.golden_output_reference_directory,
         name=files.model_name,

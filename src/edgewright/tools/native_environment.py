@@ -29,21 +29,22 @@ class NativeState:
 
 def check_native_libraries() -> NativeState:
     """Whether the libraries are there and open, their version, and what to do if not."""
+    from edgewright.abi.libraries import HOST_NAMES, has_wheel
+
     machine = f"{platform.system()} {platform.machine()}"
     libc, version = platform.libc_ver()
-    if sys.platform != "linux" or platform.machine() != "x86_64" or libc != "glibc":
+    if not has_wheel() or (sys.platform == "linux" and libc != "glibc"):
         here = f"{machine}, {libc or 'no glibc'}"
-        why = f"they run on x86_64 Linux with glibc, this is {here}"
+        why = f"they run on {HOST_NAMES}, this is {here}"
         return _make_state("absent", "", why, "use --backend htp-sim, which runs everywhere", (why,))
     installed = _find_installed_version()
     if installed is None:
         why = f"the wheel {WHEEL} is not installed; it is an optional extra under Qualcomm's own licence"
         return _make_state("absent", "", why, _INSTALL, (why, f"do: {_INSTALL}"))
     needed = _find_needed_glibc()
-    lines = (
-        f"wheel {WHEEL} {installed}",
-        f"glibc {version}, the wheel was built for {_format_version(needed)}",
-    )
+    lines: tuple[str, ...] = (f"wheel {WHEEL} {installed}",)
+    if needed:
+        lines += (f"glibc {version}, the wheel was built for {_format_version(needed)}",)
     if needed and _parse_version(version) < needed:
         do = "use a system with a newer glibc, or --backend htp-sim"
         return _make_state(
@@ -53,20 +54,23 @@ def check_native_libraries() -> NativeState:
 
 
 def _open_libraries(installed: str, lines: tuple[str, ...]) -> NativeState:
-    from edgewright.abi.libraries import find_libraries
+    from edgewright.abi.libraries import find_libraries, has_htp, is_device, spell_library
     from edgewright.abi.versions import TESTED_SDKS
     from edgewright.backends.qnn.runtime import QnnRuntime
 
     libraries = find_libraries()
     if libraries is None:
-        why = "the wheel is installed, but has no libQnnHtp.so"
+        why = f"the wheel is installed, but has no {spell_library('QnnHtp')}"
         return _make_state("broken", installed, why, f"pip install --force-reinstall {WHEEL}", lines)
     lines += (f"libraries in {libraries.folder}", _find_licence(libraries.folder))
+    if not has_htp():
+        why = "this machine has no HTP, and the libraries for Arm no emulator: htp is the simulation"
+        return _make_state("absent", installed, why, "use --backend htp-sim", (*lines, why))
     try:
         with QnnRuntime() as runtime:
             version = runtime.version
     except EdgewrightError as problem:
-        why = f"libQnnHtp.so does not open: {shown(problem.what)}"
+        why = f"{spell_library('QnnHtp')} does not open: {shown(problem.what)}"
         return _make_state(
             "broken", installed, why, problem.do or f"pip install --force-reinstall {WHEEL}", lines
         )
@@ -77,7 +81,10 @@ def _open_libraries(installed: str, lines: tuple[str, ...]) -> NativeState:
             f"QNN {version.build_id} ({word}), API {_format_version(version.core)}, "
             f"of HTP {_format_version(version.backend)}"
         ),
-        "HTP is the genuine emulator: --backend htp or libQnnHtp.so; htp-sim is the simulation",
+        (
+            f"HTP is {'this machine itself' if is_device() else 'the genuine emulator'}: --backend htp or "
+            f"{spell_library('QnnHtp')}; htp-sim is the simulation"
+        ),
     )
     if not version.is_tested:
         lines += (f"do: if results look wrong, pip install '{WHEEL}' in the version of constraints.txt",)

@@ -9,7 +9,7 @@ from edgewright.config.accuracy_evaluator import (
     EvaluatorSettings,
     MinimalMode,
 )
-from edgewright.core.errors import EdgewrightError, UnsupportedFeature, UsageError
+from edgewright.core.errors import EdgewrightError, UsageError
 from edgewright.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ NAME = "qnn-accuracy-evaluator"
 
 def run(minimal: MinimalMode, config: ConfigMode, settings: EvaluatorSettings) -> None:
     """Evaluate, write the tables and print them."""
-    _check_device(minimal)
     if config.config is not None:
         _run_configuration(minimal, config, settings)
         return
@@ -70,6 +69,8 @@ def _evaluate(
     source = EvaluatedModel(model, shapes=dict(settings.input_info), symbols=dict(settings.onnx_symbol))
     request = MinimalRequest(
         backend=minimal.backend or "htp",
+        target_arch=minimal.target_arch,
+        device=settings.device_id or "",
         comparator=minimal.comparator,
         tolerance=minimal.tol_thresh,
         params={"act_bw": (str(minimal.act_bw),), "bias_bw": (str(minimal.bias_bw),)},
@@ -135,7 +136,7 @@ def _run_configuration(minimal: MinimalMode, config: ConfigMode, settings: Evalu
         config.config,
         Path(settings.work_dir),
         values=dict(config.set_global),
-        choice=SchemaChoice(config.inference_schema, config.inference_schema_tag),
+        choice=SchemaChoice(config.inference_schema, config.inference_schema_tag, settings.device_id or ""),
         preproc_file=minimal.preproc_file,
         calib_file=config.calib_file,
         batchsize=config.batchsize,
@@ -155,14 +156,6 @@ def _tell(result: "ModelEvaluation", settings: EvaluatorSettings) -> None:
     if not settings.silent:
         show(make_terminal_page(result))
     raise_failures(result)
-
-
-def _check_device(minimal: MinimalMode) -> None:
-    if minimal.target_arch != "x86_64-linux-clang":
-        raise UnsupportedFeature(
-            f"-target_arch is {minimal.target_arch}, whose devices are not reached from here",
-            do="use -target_arch x86_64-linux-clang: dspvNN runs on the emulator of that architecture",
-        )
 
 
 TOOL = Tool(

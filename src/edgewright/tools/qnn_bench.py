@@ -13,7 +13,7 @@ def run(files: BenchFiles, runs: BenchRuns, device: BenchDevice, report: Report)
     from edgewright.reports.bench import make_page
     from edgewright.sdk.bench import run_benchmark
 
-    tell(report, run_benchmark(files, runs, device.dsp_type), make_page)
+    tell(report, run_benchmark(files, runs, device), make_page)
 
 
 TOOL = Tool(

@@ -1,5 +1,6 @@
 """qnn-net-run: runs a converted model on files."""
 
+from edgewright.config.device import RunDevice
 from edgewright.config.net_run import (
     NET_RUN,
     NET_RUN_RULES,
@@ -22,7 +23,7 @@ def run(
     outputs: OutputFiles,
     execution: Execution,
     profiling: Profiling,
-    *more: NetRunLog | Report,
+    *more: NetRunLog | RunDevice | Report,
 ) -> int:
     """Run every set of the input list and say what was written."""
     from edgewright.reports.json_text import as_json
@@ -30,7 +31,8 @@ def run(
     from edgewright.reports.page import show
     from edgewright.sdk.net_run import NetRunOptions, run_network
 
-    result = run_network(NetRunOptions(model, inputs, outputs, execution, profiling))
+    device = next((group.device for group in more if isinstance(group, RunDevice)), None)
+    result = run_network(NetRunOptions(model, inputs, outputs, execution, profiling, device))
     if any(isinstance(group, Report) and group.json for group in more):
         print(as_json(result))
     else:
@@ -41,7 +43,7 @@ def run(
 TOOL = Tool(
     NAME,
     "Run a converted model on the inputs that a list names; outputs go to OUTPUT_DIR/Result_N.",
-    (*NET_RUN, Report),
+    (*NET_RUN, RunDevice, Report),
     run,
     examples=(
         (

@@ -47,10 +47,11 @@ def test_an_installed_wheel_says_version_folder_licence_and_glibc():
 
 
 def test_on_another_system_the_message_says_where_they_run(monkeypatch):
-    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     state = check_native_libraries()
     assert (state.finding.state, state.finding.is_problem) == ("absent", False)
-    assert "they run on x86_64 Linux with glibc, this is Linux aarch64" in state.lines[0]
+    where = "they run on Linux with glibc and Windows, on x86_64 and 64-bit Arm, this is Linux riscv64"
+    assert where in state.lines[0]
 
 
 def test_a_missing_wheel_is_no_problem_and_says_how_to_get_it(monkeypatch):

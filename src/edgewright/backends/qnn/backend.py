@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from edgewright.abi.libraries import is_device
 from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.qnn.options import HtpOptions
 from edgewright.backends.qnn.profile import ProfileEvent
@@ -38,8 +39,8 @@ class HtpNativeBackend:
 
     @property
     def name(self) -> str:
-        """Names the emulator and its chip."""
-        return f"htp (native emulator, SoC {self.options.soc_model})"
+        """Names the emulator and its chip, or the chip itself."""
+        return name_native_htp(self.options.soc_model)
 
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session on the emulator; one worker process serves all sessions of a chip."""
@@ -95,6 +96,11 @@ class NativeSession:
     def _given_back(self, name: str, stored: Array) -> Array:
         declared = self._graph.types[name]
         return stored.astype(declared.dtype.numpy, copy=False).reshape(declared.static_shape())
+
+
+def name_native_htp(soc_model: int) -> str:
+    """What the genuine library runs on: the emulator of a chip, or the HTP of this machine."""
+    return f"htp (native, SoC {soc_model})" if is_device() else f"htp (native emulator, SoC {soc_model})"
 
 
 def live_records(graph: Graph, outputs: list[str]) -> QnnGraph:

@@ -2,6 +2,7 @@
 
 import ctypes
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import CFUNCTYPE, byref, c_char_p, c_uint32, c_uint64, c_void_p
@@ -22,7 +23,8 @@ _CUSTOM = 0
 _SOC, _ARCH = 0, 1
 # QnnBackend.h: QNN_BACKEND_CONFIG_OPTION_PLATFORM, a text.
 _PLATFORM = 2
-_LIBC = ctypes.CDLL(None)
+# A list of arguments is a pointer wherever the libraries run: to an array, a struct or the arguments.
+_VSNPRINTF = ctypes.CDLL("msvcrt")["_vsnprintf"] if sys.platform == "win32" else ctypes.CDLL(None).vsnprintf
 
 
 class Library:
@@ -117,7 +119,7 @@ class Library:
 
     def _said(self, form: bytes, level: int, _time: int, arguments: int) -> None:
         room = ctypes.create_string_buffer(LONGEST_LINE)
-        _LIBC.vsnprintf(room, LONGEST_LINE, c_char_p(form), c_void_p(arguments))
+        _VSNPRINTF(room, LONGEST_LINE, c_char_p(form), c_void_p(arguments))
         text = re.sub(r"\s+", " ", room.value.decode(errors="replace")).strip()
         if len(self.lines) > LINES_KEPT:
             del self.lines[: LINES_KEPT // 2]

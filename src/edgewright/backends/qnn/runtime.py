@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from edgewright.abi.libraries import Libraries, find_libraries
+from edgewright.abi.libraries import HOST_NAMES, Libraries, find_libraries, spell_library
 from edgewright.abi.versions import LibraryVersion
 from edgewright.abi.worker_process import WorkerGone
 from edgewright.backends.qnn.checks import check_graph, check_values
@@ -23,7 +23,7 @@ from edgewright.core.numbers import Array
 from edgewright.core.optional import install_command
 from edgewright.lower.qnn_graph import QnnGraph
 
-HTP = "libQnnHtp.so"
+HTP = spell_library("QnnHtp")
 # How often a run is tried where its worker was ended before it began.
 ATTEMPTS = 3
 
@@ -220,7 +220,7 @@ def required_libraries() -> Libraries:
     if found is None:
         raise EnvironmentProblem(
             "the genuine QNN libraries are not installed; they come with the wheel 'onnxruntime-qnn' for"
-            " x86_64 Linux with glibc",
+            f" {HOST_NAMES}",
             do=f"{install_command('onnxruntime_qnn')}, or use --backend htp-sim",
         )
     return found

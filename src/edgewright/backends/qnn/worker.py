@@ -2,13 +2,13 @@
 
 import faulthandler
 import os
-import resource
 import sys
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from edgewright.abi.libraries import is_device, spell_library
 from edgewright.abi.worker_process import serve
 from edgewright.backends.qnn.contexts import LiveContext
 from edgewright.backends.qnn.info import BinaryInfo
@@ -43,7 +43,10 @@ class Host:
         """Loads a library and opens its backend for the chip."""
         self._folder, self._options = Path(folder), options
         if options.worker.memory_limit:
-            resource.setrlimit(resource.RLIMIT_AS, (options.worker.memory_limit,) * 2)
+            _limit_memory(options.worker.memory_limit)
+        if is_device():
+            # Where the device's own part of the libraries is found.
+            os.environ.setdefault("ADSP_LIBRARY_PATH", folder)
         self._library = Library(self._folder / library, log_level)
         if options.schematics:
             # The library names the file, and the folder is this process's own.
@@ -130,7 +133,7 @@ class Host:
     @property
     def _reader(self) -> SystemLibrary:
         if self._system is None:
-            self._system = SystemLibrary(self._folder / "libQnnSystem.so")
+            self._system = SystemLibrary(self._folder / spell_library("QnnSystem"))
         return self._system
 
     def _kept(self, options: HtpOptions, make: Callable[[LiveContext], None]) -> Any:
@@ -143,6 +146,14 @@ class Host:
         self._made += 1
         self._contexts[self._made] = context
         return self._made, context.infos()
+
+
+def _limit_memory(limit: int) -> None:
+    """The most address space of this process; Windows has no such limit."""
+    if sys.platform != "win32":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 
 
 def main(descriptor: int) -> None:

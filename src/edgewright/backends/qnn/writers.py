@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from edgewright.abi.libraries import spell_library
 from edgewright.backends.qnn.checks import check_graph
 from edgewright.backends.qnn.client import Worker
 from edgewright.backends.qnn.options import HtpOptions
@@ -21,7 +22,7 @@ def genuine_dlc(record: QnnGraph) -> bytes:
     check_graph(record)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "graph.dlc")
-        worker = Worker(required_libraries().folder, "libQnnIr.so", _NO_CHIP)
+        worker = Worker(required_libraries().folder, spell_library("QnnIr"), _NO_CHIP)
         try:
             worker.ask("write_dlc", record=record, path=str(path))
         finally:
@@ -36,7 +37,7 @@ def record_calls(record: QnnGraph, runs: Sequence[Mapping[str, Array]], folder: 
     check_graph(record)
     target = Path(folder).resolve()
     target.mkdir(parents=True, exist_ok=True)
-    worker = Worker(required_libraries().folder, "libQnnSaver.so", _NO_CHIP, str(target))
+    worker = Worker(required_libraries().folder, spell_library("QnnSaver"), _NO_CHIP, str(target))
     try:
         worker.ask("save_calls", record=record, runs=[dict(values) for values in runs])
     finally:

@@ -17,6 +17,8 @@ from edgewright.core.files import write_all, write_whole
 from edgewright.core.words import did_you_mean
 from edgewright.ir.graph import Graph
 from edgewright.model.model_files import find_model_file, load_model_graphs
+from edgewright.run.remote.address import parse_address
+from edgewright.run.remote.job import check_device
 from edgewright.sdk.context_generate import GeneratorOptions, generate_context
 from edgewright.sdk.converter import ConverterOptions, convert_files
 from edgewright.sdk.debugger.folders import open_feature_folder
@@ -94,6 +96,8 @@ def run_inference(task: EngineTask, place: DebuggerFolder, groups: Iterable[Opti
 
 def run_inference_in(folder: Path, task: EngineTask, guard: Guard = ignore_status) -> Inference:
     """The same in a folder that is there."""
+    if task.net_run.device is not None:
+        check_device(parse_address(task.net_run.device))
     model, graph = prepare_model(folder, task, guard)
     structure = describe_graph(graph)
     _write_structure(folder, structure)
@@ -226,7 +230,10 @@ def _check_known(option: str, named: Sequence[str], known: Iterable[str], struct
 def _run(folder: Path, task: EngineTask, model: Path, tensors: list[str] | None, guard: Guard) -> NetRun:
     options = task.net_run
     outputs = replace(options.outputs, output_dir=str(folder / "output"))
-    config = options.model.config_file or write_architecture(folder, task.runtime)
+    config = options.model.config_file
+    # A device knows its architecture itself.
+    if config is None and options.device is None:
+        config = write_architecture(folder, task.runtime)
     chosen = replace(options.model, models=(str(model),), config_file=config)
     if task.context is not None:
         with guard("err_cntx"):

@@ -1,7 +1,7 @@
 """The inference schemas of a configuration: checked, chosen, and expanded to all their combinations."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from edgewright.config.model_config import ModelConfig, SchemaSection
 from edgewright.core.errors import EdgewrightError, Problems, UsageError, shown
@@ -23,6 +23,8 @@ class SchemaChoice:
 
     name: str | None = None
     tag: str | None = None
+    # What runs those for another architecture.
+    device: str = ""
 
 
 def list_schemas(config: ModelConfig, choice: SchemaChoice) -> list[InferenceSchema]:
@@ -41,6 +43,9 @@ def list_schemas(config: ModelConfig, choice: SchemaChoice) -> list[InferenceSch
             problems.append(section.entry.wrong(f"the tag '{shown(tag)}' is there {tags.count(tag)} times"))
     if problems:
         raise problems[0] if len(problems) == 1 else Problems(problems)
+    schemas = [
+        replace(schema, device=choice.device) if schema.target_arch != HOST else schema for schema in schemas
+    ]
     chosen = _choose(schemas, choice)
     return [variant for schema in chosen for variant in expand_schema(schema)]
 

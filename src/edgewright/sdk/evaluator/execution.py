@@ -1,7 +1,6 @@
 """Runs a schema: its model is converted, quantized, compiled and run, or its framework runs the source."""
 
 import logging
-import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from edgewright.config.context_generator import CONTEXT_GENERATOR
 from edgewright.config.group import collect_groups
 from edgewright.config.net_run import NET_RUN, NET_RUN_RULES
 from edgewright.config.params import Params, read_params
-from edgewright.core.errors import UnsupportedFeature, UsageError, shown
+from edgewright.core.errors import UsageError
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_folder
 from edgewright.data.input_list import read_input_list
@@ -31,11 +30,12 @@ from edgewright.run.engines.onnx_engine import OnnxRun
 from edgewright.run.engines.source_engine import SourceRun
 from edgewright.run.engines.tensorflow_engine import TensorflowRun
 from edgewright.run.engines.torch_engine import TorchRun
+from edgewright.run.remote.address import choose_device
 from edgewright.sdk.context_generate import GeneratorOptions, generate_context
 from edgewright.sdk.converter import ConverterOptions, PreparedConversion, write_conversion
 from edgewright.sdk.debugger.inference_engine import find_engine_backend
 from edgewright.sdk.evaluator.extensions import write_extensions
-from edgewright.sdk.evaluator.schemas import HOST, InferenceSchema
+from edgewright.sdk.evaluator.schemas import InferenceSchema
 from edgewright.sdk.net_run import NetRunOptions, run_network
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,6 @@ def replace_output(options: ConverterOptions, target: Path) -> ConverterOptions:
 
 def run_model(schema: InferenceSchema, model: Path, inputs: Path, folder: Path) -> tuple[str, ...]:
     """Runs a written model on all inputs into FOLDER/Result_N; returns what should be known."""
-    check_host(schema)
     backend = find_engine_backend(schema.backend)
     config = write_extensions(
         schema, folder, load_model_graphs([model])[0].name if schema.backend_extensions else ""
@@ -90,18 +89,8 @@ def run_model(schema: InferenceSchema, model: Path, inputs: Path, folder: Path) 
     if config is not None:
         fixed["config_file"] = config
     groups = read_params(NET_RUN, schema.netrun_params, fixed, tool="qnn-net-run", rules=NET_RUN_RULES)
-    return run_network(collect_groups(NetRunOptions, groups)).notes
-
-
-def check_host(schema: InferenceSchema) -> None:
-    """Refuses what only a device could run."""
-    if schema.target_arch == HOST:
-        return
-    adb = os.environ.get("ADB_PATH", "/opt/bin/adb")
-    raise UnsupportedFeature(
-        f"target_arch is '{shown(schema.target_arch)}': devices behind adb ({shown(adb)}) are not reached",
-        do=f"use {HOST}: dspvNN runs on the emulator of that architecture",
-    )
+    device = choose_device(schema.target_arch, schema.device or None)
+    return run_network(replace(collect_groups(NetRunOptions, groups), device=device)).notes
 
 
 def run_source(schema: InferenceSchema, file: str, graph: Graph, inputs: Path, folder: Path) -> None:

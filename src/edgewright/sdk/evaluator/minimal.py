@@ -9,6 +9,8 @@ from edgewright.backends.registry import find_backend
 from edgewright.config.params import Params
 from edgewright.core.errors import UsageError, shown
 from edgewright.frontends.framework import Framework
+from edgewright.run.remote.address import choose_device, parse_address
+from edgewright.run.remote.job import check_device
 from edgewright.sdk.debugger.inference_engine import find_engine_backend
 from edgewright.sdk.evaluator.comparison import Draw, check_comparator, make_comparison
 from edgewright.sdk.evaluator.converter_options import EvaluatedModel
@@ -17,7 +19,7 @@ from edgewright.sdk.evaluator.place import OpenEngine
 from edgewright.sdk.evaluator.ranking import compare_runs, count_results, rank_results
 from edgewright.sdk.evaluator.records import ModelEvaluation
 from edgewright.sdk.evaluator.schema_runs import SchemaRunner
-from edgewright.sdk.evaluator.schemas import make_minimal_schemas
+from edgewright.sdk.evaluator.schemas import HOST, InferenceSchema, make_minimal_schemas
 
 # What lists the inputs, given what writes them.
 ListInputs = Callable[[InputWriter], ListedInputs]
@@ -28,6 +30,9 @@ class MinimalRequest:
     """What is evaluated, and by which measure."""
 
     backend: str
+    # What runs the combinations: this machine, or a device.
+    target_arch: str = HOST
+    device: str = ""
     comparator: str = "avg"
     tolerance: float | None = None
     # Widths, and whatever else is the same for all combinations.
@@ -46,10 +51,17 @@ def evaluate_combinations(
 ) -> ModelEvaluation:
     """Runs all combinations on all inputs, which also calibrate; one conversion and one float run in all."""
     check_comparator(request.comparator, request.tolerance, request.box_input)
-    find_backend(find_engine_backend(request.backend))
+    device = choose_device(request.target_arch, request.device or None)
+    if device is None:
+        find_backend(find_engine_backend(request.backend))
+    else:
+        check_device(parse_address(device))
     _check_shapes(model)
     started = time.monotonic()
-    schemas = make_minimal_schemas(request.backend, request.params)
+    searched = InferenceSchema(
+        precision="quant", backend=request.backend, target_arch=request.target_arch, device=request.device
+    )
+    schemas = make_minimal_schemas(searched, request.params)
     with open_engine() as engine:
         runner = SchemaRunner(model.fill_symbols(), folder, engine)
         comparison = make_comparison(

@@ -20,7 +20,7 @@ from edgewright.sdk.evaluator.converter_options import (
     make_converter_options,
     reduce_to_first_half,
 )
-from edgewright.sdk.evaluator.execution import IR_FOLDER, check_engine, check_host, link_results
+from edgewright.sdk.evaluator.execution import IR_FOLDER, check_engine, link_results
 from edgewright.sdk.evaluator.inputs import ListedInputs
 from edgewright.sdk.evaluator.records import Work
 from edgewright.sdk.evaluator.schema_tasks import (
@@ -125,7 +125,6 @@ class SchemaRunner:
             try:
                 check_engine(schema, self._model.framework)
                 if schema.engine == QNN:
-                    check_host(schema)
                     tasks[place] = self._make_model_task(schema, shared)
             except EdgewrightError as problem:
                 problems[place] = problem

@@ -37,6 +37,8 @@ class InferenceSchema:
     precision: str = "fp32"
     backend: str = "cpu"
     target_arch: str = HOST
+    # The device of another architecture, as the user names it.
+    device: str = ""
     tag: str = ""
     is_reference: bool = False
     converter_params: Params = field(default_factory=dict)
@@ -99,11 +101,9 @@ def expand_schema(schema: InferenceSchema) -> list[InferenceSchema]:
     ]
 
 
-def make_minimal_schemas(backend: str, params: Params) -> list[InferenceSchema]:
-    """The float model on the CPU, and all 32 combinations."""
-    searched = InferenceSchema(
-        precision="quant", backend=backend, number=1, converter_params={**MINIMAL_PARAMS, **params}
-    )
+def make_minimal_schemas(base: InferenceSchema, params: Params) -> list[InferenceSchema]:
+    """The float model on the CPU, and all 32 combinations of what is run as ``base`` says."""
+    searched = replace(base, number=1, converter_params={**MINIMAL_PARAMS, **params})
     return [InferenceSchema(is_reference=True), *expand_schema(searched)]
 
 

@@ -7,7 +7,9 @@ from edgewright.sdk.evaluator.schemas import InferenceSchema, expand_schema, mak
 
 
 def test_minimal_mode_has_the_reference_and_32_combinations_with_the_names_of_the_guide():
-    reference, *others = make_minimal_schemas("htp", {"act_bw": ("8",)})
+    reference, *others = make_minimal_schemas(
+        InferenceSchema(precision="quant", backend="htp"), {"act_bw": ("8",)}
+    )
     assert (reference.name, reference.is_reference) == ("schema0_qnn_cpu_fp32", True)
     names = [schema.name for schema in others]
     assert len(set(names)) == len(names) == 32
