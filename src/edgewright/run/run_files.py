@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from edgewright.backends.registry import ENGINES, choose_engine
+from edgewright.backends.registry import choose_engine
+from edgewright.config.net_run import ENGINES
 from edgewright.config.umbrella import Comparison, ModelFile, RunInputs, RunOutputs, Shapes
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.events import announce_progress

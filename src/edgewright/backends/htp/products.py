@@ -77,9 +77,9 @@ class Product:
     @property
     def window(self) -> Geometry | None:
         """Of a convolution that is fastest as a product: not of a few channels, nor of many places."""
-        given = self.graph.types[self.node.inputs[0]]
-        if self.is_depthwise and given.is_static:
-            return self.node.op.geometry(given.shape[-1])
+        op, given = self.node.op, self.graph.types[self.node.inputs[0]]
+        if self.is_depthwise and isinstance(op, DepthWiseConv2d) and given.is_static:
+            return op.geometry(given.shape[-1])
         if not isinstance(self.node.op, Conv2d) or not given.is_static:
             return None
         window, (height, width, channels, _) = self.node.op.geometry(given.shape[-1]), self.weights.shape
