@@ -99,7 +99,8 @@ def round_in_one_pass(
 
 def _spell_steps(steps: Sequence["Step"], *, is_branch: bool = False) -> Program | None:
     """None where the kernel lacks a step."""
-    letters, operands = "", []
+    letters = ""
+    operands: list[Array] = []
     for step in steps:
         if step.to is not None and step.to in CASTS and not is_branch:
             letters += CASTS[step.to]
