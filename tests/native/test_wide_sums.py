@@ -64,7 +64,7 @@ def test_sums_of_16_bits_are_those_of_the_emulator(case: str) -> None:
 
 def test_a_hard_swish_of_16_bits_reads_the_sums_not_what_is_stored_of_them() -> None:
     found = measure("Conv2d + HardSwish", "w8a16", 3)
-    assert found.equal >= 0.985
+    assert found.equal >= 0.995
     assert found.furthest <= 1
 
 

@@ -46,7 +46,7 @@ def rescale_wide(x: Encoding, y: Encoding, *, is_rounded_twice: bool = True) -> 
     ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
     factor = np.rint(ratio * (1 << FACTOR_BITS))
     # What the offset adds passes through float32.
-    added = _round_up(np.float32(x.offsets[0] * factor / (1 << LOST_BITS)).astype(np.float64))
+    added = _round_up(np.asarray(x.offsets[0] * factor / (1 << LOST_BITS), np.float32).astype(np.float64))
     products = np.arange(INTEGERS) * factor / (1 << LOST_BITS)
     parts = (_round_up(products) if is_rounded_twice else products) + added
     return _round_up(parts / (1 << (FACTOR_BITS - LOST_BITS))).astype(np.float32)

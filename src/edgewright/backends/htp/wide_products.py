@@ -13,8 +13,8 @@ from edgewright.ir.encodings import Encoding
 # Bits of the multiplier of such sums; a step of the output has so many parts of a cut sum, in bits.
 WIDE_BITS, WIDE_PARTS_BITS = 22, 8
 BYTE = 256
-# By how much a value has to grow for a gate to open.
-STEEPNESS = 6
+# By how much a value has to grow for a gate to open, and the bits of an open one.
+STEEPNESS, GATE_BITS = 6, 20
 
 
 def split_input(x: Encoding, total: Array, *, is_cut: bool) -> WideSums:
@@ -41,20 +41,24 @@ def cut_wide(factor: Multiplier, x: Encoding, total: Array, bias: Array) -> tupl
 def gate_wide(factor: Multiplier, x: Encoding, total: Array, bias: Array, scales: Array) -> tuple[Step, ...]:
     """HardSwish of sums of high bytes, cut to a step; ``scales`` are those of the weights.
 
-    One element in a hundred is a step away: a gate has as many bits here as float64.
+    Two elements in a thousand are a step away: what else is lost in a gate is not known.
     """
-    real = BYTE * x.scales[0] * scales
+    real, unit = BYTE * x.scales[0] * scales, np.exp2(GATE_BITS - 1 - factor.exponent)
+    whole = factor.exact * unit
     gate = (
-        Step("Mul", real / STEEPNESS),
-        Step("Add", np.asarray(0.5)),
+        Step("Mul", whole * real / STEEPNESS),
+        Step("Floor"),
+        Step("Add", np.rint(whole / 2)),
         Step("Max", np.asarray(0.0)),
-        Step("Min", np.asarray(1.0)),
-        Step("Mul", factor.exact * BYTE),
+        Step("Min", np.rint(whole)),
+        Step("Mul", BYTE / unit),
     )
     return (
         Step("Cast", to=DType.FLOAT_64),
         Step("Add", _add_zero(x, total) + bias),
         Step("Mul", branch=gate),
+        # Rounded to parts of a step first.
+        Step("Add", np.asarray(0.5 / (1 << WIDE_PARTS_BITS))),
         Step("Floor"),
         Step("Cast", to=DType.FLOAT_32),
     )
