@@ -30,6 +30,8 @@ make_gpu_fp16
 make_gpu_hybrid
 make_webgpu
 make_cuda
+make_bf16
+FasterEngineBackend
 daemon_threads  # http.server reads these, and calls the methods
 server_version
 sys_version

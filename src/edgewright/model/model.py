@@ -88,7 +88,7 @@ class Model(Displayed):
         that `select_backend` chooses at the first run.
         """
         ready = self._sessions.get((backend, threads))
-        if ready is not None and ready.takes(inputs):
+        if ready is not None and ready.is_fed_by(inputs):
             return ready.run(inputs)  # type: ignore[arg-type]
         arrays = name_arrays(inputs, [item.name for item in self.inputs])
         if backend == "auto":
@@ -245,7 +245,7 @@ class _Ready:
         self._plain: Session | None = None
         self._names = frozenset(graph.inputs)
 
-    def takes(self, inputs: object) -> bool:
+    def is_fed_by(self, inputs: object) -> bool:
         """Whether these are arrays of numpy for all inputs, by the graph's names."""
         return (
             type(inputs) is dict

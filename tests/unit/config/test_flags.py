@@ -61,7 +61,7 @@ ADDED = {
     "qnn-accuracy-debugger (wrapper)": {*_OF_ENGINE, "--model_per_layer"},
     "qnn-accuracy-debugger --compare_encodings": {"-w"},
     "qnn-accuracy-debugger --tensor_inspection": {"--output_dirname"},
-    "qnn-net-run": {"--allow_cpu_ops", "--profiling_option"},
+    "qnn-net-run": {"--allow_cpu_ops", "--engine", "--profiling_option"},
     "qnn-onnx-converter": {"--dump_encoding_json"},
     "qnn-tflite-converter": {"--dump_encoding_json"},
     "qnn-tensorflow-converter": {"--dump_encoding_json"},

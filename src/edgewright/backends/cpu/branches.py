@@ -91,7 +91,7 @@ class _Chooser:
 
     def _write_side(self, choices: Nodes, side: Nodes, place: int) -> onnx.GraphProto:
         names = [f"{node.output[0]}/{place}" for node in choices]
-        ends = [
+        copies = [
             onnx.helper.make_node("Identity", [node.input[place]], [name], name=f"{node.name}/{place}")
             for node, name in zip(choices, names, strict=True)
         ]
@@ -101,7 +101,7 @@ class _Chooser:
             )
             for node, name in zip(choices, names, strict=True)
         ]
-        return onnx.helper.make_graph([*side, *ends], f"branch{place}", [], results)
+        return onnx.helper.make_graph([*side, *copies], f"branch{place}", [], results)
 
 
 def _sort_nodes(nodes: Sequence[onnx.NodeProto]) -> Nodes | None:

@@ -51,7 +51,7 @@ class OpenVinoEngine:
         }
         try:
             core = openvino.Core()
-            compiled = core.compile_model(core.read_model(_embed_arrays(model)), "CPU", settings)
+            compiled = core.compile_model(core.read_model(_write_whole_model(model)), "CPU", settings)
         except Exception as problem:
             lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
             raise UnsupportedFeature(
@@ -82,7 +82,7 @@ class _CompiledModel:
         return file.name
 
 
-def _embed_arrays(model: WrittenModel) -> bytes:
+def _write_whole_model(model: WrittenModel) -> bytes:
     proto = onnx.ModelProto()
     proto.CopyFrom(model.proto)
     for tensor in proto.graph.initializer:
@@ -135,9 +135,9 @@ class FasterEngineBackend:
         except EdgewrightError as problem:
             log.info("engine auto is onnxruntime: %s", problem.what)
             return plain
-        (first, expected), (second, found) = results
+        (first, expected), (second, computed) = results
         word = "openvino" if second < first else "onnxruntime"
-        difference = _find_difference(expected, found)
+        difference = _find_difference(expected, computed)
         log.info(
             "engine auto is %s: onnxruntime %.3f ms, openvino %.3f ms, largest difference %.1e of the range",
             *(word, first * 1000, second * 1000, difference),
@@ -169,12 +169,12 @@ def _measure(session: Session, feed: Mapping[str, Array]) -> tuple[float, dict[s
     return median(times), results
 
 
-def _find_difference(expected: Mapping[str, Array], found: Mapping[str, Array]) -> float:
+def _find_difference(expected: Mapping[str, Array], computed: Mapping[str, Array]) -> float:
     worst = 0.0
     for name, array in expected.items():
         if array.size and array.dtype.kind in "fiu":
             wide = array.astype(np.float64)
-            worst = max(worst, float(np.abs(wide - found[name]).max() / max(np.ptp(wide), 1e-9)))
+            worst = max(worst, float(np.abs(wide - computed[name]).max() / max(np.ptp(wide), 1e-9)))
     return worst
 
 

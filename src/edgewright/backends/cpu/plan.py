@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
+
+import onnx
 
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.registry import NotOnEngine
@@ -87,4 +90,16 @@ def _choose_opset(probe: NodeWriter, node: Node) -> int:
         probe.write(node)
     except NotOnEngine:
         return 0
-    return node.op.version if isinstance(node.op, SourceOp) else ENGINE_OPSET
+    if not isinstance(node.op, SourceOp):
+        return ENGINE_OPSET
+    return node.op.version if node.subgraphs else _choose_version(node.op.type, node.op.version)
+
+
+@cache
+def _choose_version(kind: str, version: int) -> int:
+    """The engine's own opset where the op has meant the same since: its node need not stand alone."""
+    try:
+        meanings = [onnx.defs.get_schema(kind, opset).since_version for opset in (version, ENGINE_OPSET)]
+    except onnx.defs.SchemaError:
+        return version
+    return ENGINE_OPSET if meanings[0] == meanings[1] else version

@@ -107,7 +107,7 @@ class CpuSession:
         self, inputs: Mapping[str, Array], symbols: Mapping[str, int], step: "_EngineStep"
     ) -> None:
         names = [name for name, _ in self._expected]
-        if len(inputs) != len(names) or not step.reads_all(names):
+        if len(inputs) != len(names) or not step.is_reading(names):
             return
         if not any(inputs[name].size == 0 for name in names) and len(self._known) < SHAPES_KEPT:
             self._known[tuple(inputs[name].shape for name in names)] = step.compute_dims(symbols)
@@ -157,7 +157,9 @@ class CpuSession:
         refusals = Refusals()
         while True:
             try:
-                return self._steps_for(plan(self._graph, refusals, is_standard=self._engine.is_standard), refusals)
+                return self._steps_for(
+                    plan(self._graph, refusals, is_standard=self._engine.is_standard), refusals
+                )
             except _EngineRefused as problem:
                 if not refusals.add(self._graph, problem.node):
                     raise BackendCrash(
@@ -269,7 +271,7 @@ class _EngineStep:
             raise _make_engine_error(problem, self.nodes) from problem
         return dict(zip(self.outputs, results, strict=True))
 
-    def reads_all(self, names: Sequence[str]) -> bool:
+    def is_reading(self, names: Sequence[str]) -> bool:
         """Whether it reads each of the values, and no other."""
         return set(self._inputs) == set(names)
 
