@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--prompt", type=int, default=32)
     parser.add_argument("--beside", type=Path)
     options = parser.parse_args()
-    tokens = np.load(options.tokens)
+    tokens = np.load(options.tokens).astype(np.int64)
     print("states:", compare_states(options.folder, tokens[: options.prompt]), flush=True)
     print("simulation:", time_runtime(options.folder, tokens[:128]), flush=True)
     if options.beside:

@@ -23,12 +23,13 @@ def check_graph(graph: Graph, spec: ModelSpec, manifest: Manifest, part: Part, k
     """Refuses a graph that takes or gives something else than it is going to be fed with."""
     shape = manifest.shapes[kind]
     expected = _list_inputs(spec, manifest, part, shape) | _list_outputs(spec, part, shape)
-    found = {name: graph.types[name].shape for name in (*graph.inputs, *graph.outputs)}
-    for name in (*expected, *found):
-        here, wanted = _spell(found.get(name)), _spell(expected.get(name))
-        if here != wanted:
+    here = {name: graph.types[name].shape for name in (*graph.inputs, *graph.outputs)}
+    for name in (*expected, *here):
+        shape_here, shape_expected = _spell(here.get(name)), _spell(expected.get(name))
+        if shape_here != shape_expected:
             raise BadInput(
-                f"'{name}' of the graph is {here}, expected {wanted} by the other files of the folder",
+                f"'{name}' of the graph is {shape_here}, expected {shape_expected} by the other files of the "
+                "folder",
                 Where(file=file, tensor=name),
                 do="build the model again",
             )
