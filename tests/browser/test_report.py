@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import edgewright as ew
+from edgewright.estimate.records import TimeRange
 from edgewright.reports.html import render_report
 from tests.browser.sample_build import EXAMPLES, hostile, record
 from tests.optional import NEEDS_BROWSER
@@ -127,6 +128,20 @@ def test_light_and_dark_differ_and_the_button_changes_them(open_page):
 def test_no_width_makes_the_page_itself_scroll_sideways(open_page, width):
     page = open_page(record(), width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_all_columns_of_the_precisions_are_seen_on_a_usual_screen(open_page):
+    made = record()
+    wide = {
+        "text": "weights 8 bits, activations 16 bits, ranges searched",
+        "time": TimeRange(462.4, 272.4, 1282.0),
+        "drop": 11.62,
+        "weight_bytes": 14_800_000,
+        "seconds": 75.0,
+    }
+    page = open_page(replace(made, candidates=tuple(replace(c, **wide) for c in made.candidates)), width=1400)
+    table = page.locator("#precisions .scroll")
+    assert table.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
 
 
 def test_names_from_the_model_are_texts_and_never_run(open_page):

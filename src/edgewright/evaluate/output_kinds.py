@@ -78,19 +78,16 @@ def label_parts(graph: Graph, name: str) -> Array | None:
 def find_probability_width(graph: Graph, name: str) -> float:
     """The range of an output of probabilities, whether or not they are shares of one; 0 of others."""
     producer = graph.producer(_walk_back(graph, name)[1])
-    if producer is not None and isinstance(producer.op, Softmax):
-        return 1.0
-    return find_value_width(graph, name)
+    if producer is None or not producer.op.is_probability:
+        return 0.0
+    low, high = producer.op.value_range()
+    return high - low
 
 
 def find_value_width(graph: Graph, name: str) -> float:
     """The range of an output whose values are each a probability, which samples may not show; else 0."""
-    _, source = _walk_back(graph, name)
-    producer = graph.producer(source)
-    if producer is None or not producer.op.is_probability or find_shares_axis(graph, name) is not None:
-        return 0.0
-    low, high = producer.op.value_range()
-    return high - low
+    is_share = find_shares_axis(graph, name) is not None
+    return 0.0 if is_share else find_probability_width(graph, name)
 
 
 def _has_whole_numbers(graph: Graph, name: str) -> bool:

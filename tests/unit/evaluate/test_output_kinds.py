@@ -110,13 +110,11 @@ def test_an_answer_that_hardly_changes_is_judged_by_its_range():
 
 
 def test_numbers_of_classes_are_answers_though_they_are_given_as_floats():
-    best = "k = Argmax(x) {axis=2}"
-    assert has_codes(graph(best, "y = Cast(k) {dtype=dtype(float_32)}"), "y")
+    best, floats = "k = Argmax(x) {axis=2}", "y = Cast(k) {dtype=dtype(float_32)}"
+    assert has_codes(graph(best, floats), "y")
     assert has_codes(graph(best, output="k"), "k")
     # Values that were rounded on the way are values.
-    assert not has_codes(
-        graph("k = Cast(x) {dtype=dtype(int_32)}", "y = Cast(k) {dtype=dtype(float_32)}"), "y"
-    )
+    assert not has_codes(graph("k = Cast(x) {dtype=dtype(int_32)}", floats), "y")
     assert not has_codes(graph("y = Relu(x)"), "y")
 
 

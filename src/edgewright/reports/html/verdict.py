@@ -159,7 +159,8 @@ def _name_output(record: BuildRecord, best: Accuracy) -> str:
 
 
 def _describe_score(record: BuildRecord, best: Accuracy) -> str:
-    samples = f"{best.samples} samples that neither calibrated nor chose"
+    count = "one sample" if best.samples == 1 else f"{best.samples} samples"
+    samples = f"{count} that neither calibrated nor chose"
     name = record.metric.find_name(best.output)
     if name == "right-answers":
         return f"answers {format_percent(best.score)} of {samples} correctly"
