@@ -40,7 +40,9 @@ _LOOKS = "a model that sees: its encoder of pictures is needed beside the decode
 # Known, and why it is refused, and what would be needed.
 REFUSED: dict[str, str] = {
     "phimoe": f"{_EXPERTS}; mlx-lm converts it (python -m mlx_lm convert)",
-    "phi3_v": f"{_LOOKS}; ONNX Runtime GenAI and OpenVINO have scripts of their own for it",
+    "phi3_v": f"{_LOOKS}; ONNX Runtime GenAI and OpenVINO have scripts of their own for it, "
+    "mlx-vlm converts it (python -m mlx_vlm convert)",
+    "phi3small": "Phi-3-small: attention over sparse blocks and its gate (gegelu) are needed in every writer",
     "phi4mm": "a multimodal model: encoders of pictures and sound and their LoRA weights are needed; "
     "its language part is Phi-4-mini, which is read from a folder of its own",
     "phi4_multimodal": "a multimodal model: encoders of pictures and sound are needed; its language part is "
