@@ -16,6 +16,7 @@ from tests.hostile import (
     llm_cases,
     onnx_cases,
     onnx_parts_cases,
+    place_cases,
     pytorch_cases,
     tensorflow_cases,
     tflite_cases,
@@ -38,6 +39,7 @@ CASES = {
     "tools": tool_cases.CASES,
     "parts": onnx_parts_cases.CASES,
     "files": file_cases.CASES,
+    "places": place_cases.CASES,
 }
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 # One of so many runs in `make test`; in `make test-rest` all of the first kinds, one of so many of the rest.

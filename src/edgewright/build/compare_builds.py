@@ -101,7 +101,10 @@ def read_build_record(place: str | Path) -> BuildRecord:
             do="give the folder of -o of edgewright build",
         )
     try:
-        return from_plain(BuildRecord, parse_json(bytes(read_limited(path, LARGEST_RECORD))))
+        record = from_plain(BuildRecord, parse_json(bytes(read_limited(path, LARGEST_RECORD))))
+        if record.verdict.word not in {*ORDER, NO_LIMIT}:
+            raise ValueError(f"the verdict is '{record.verdict.word}'")
+        return record
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise BadInput(
             f"it is no record of a build of this version: {shown(problem, 200)}",
