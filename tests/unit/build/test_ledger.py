@@ -8,7 +8,12 @@ from edgewright.build.ledger import FORM, STATE, Ledger, _read_state
 from edgewright.build.records import Stage
 from edgewright.core.errors import BadInput
 
-ENTRY = {"seconds": 1.5, "peak_mb": 10.0, "passes": 2.0, "result": {"name": "a", "seconds": 1.0, "peak_mb": 2.0}}
+ENTRY = {
+    "seconds": 1.5,
+    "peak_mb": 10.0,
+    "passes": 2.0,
+    "result": {"name": "a", "seconds": 1.0, "peak_mb": 2.0},
+}
 STATE_TREE = {"form": FORM, "print": {"model": "x"}, "stages": {"convert": ENTRY}}
 
 
@@ -22,7 +27,9 @@ def test_a_stage_that_was_finished_is_taken_over(tmp_path):
     assert ledger.run_stage("convert", Stage, lambda: pytest.fail("it is computed again")).peak_mb == 2.0
 
 
-@pytest.mark.parametrize("result", [None, 7, [], {"name": 7, "seconds": 1.0, "peak_mb": 2.0}, {"evil": 1}, {}])
+@pytest.mark.parametrize(
+    "result", [None, 7, [], {"name": 7, "seconds": 1.0, "peak_mb": 2.0}, {"evil": 1}, {}]
+)
 def test_a_result_that_was_changed_is_an_error(result, tmp_path):
     ledger = Ledger(tmp_path, {}, {"convert": {**ENTRY, "result": result}})
     with pytest.raises(BadInput, match="the result of stage 'convert' is damaged"):

@@ -156,7 +156,7 @@ class _Recording:
 def _read_scalar(code: int, value: Any) -> QnnScalar:
     """A value of its datatype."""
     dtype = DType(code)
-    kinds = {DType.STRING: (str,), DType.BOOL_8: (bool, int)}.get(dtype, (int, float))
+    kinds: tuple[type, ...] = {DType.STRING: (str,), DType.BOOL_8: (bool, int)}.get(dtype, (int, float))
     is_whole = not dtype.is_float and dtype not in {DType.STRING, DType.BOOL_8}
     if not isinstance(value, kinds) or (isinstance(value, bool) and dtype != DType.BOOL_8):
         raise ValueError(f"{value!r:.60} is no scalar of {dtype.name}")

@@ -75,9 +75,7 @@ class ExpectedTensors:
         }
 
 
-def _find_difference(
-    found: Mapping[str, tuple[object, ...]], expected: Mapping[str, tuple[int, ...]]
-) -> str:
+def _find_difference(found: Mapping[str, tuple[object, ...]], expected: Mapping[str, tuple[int, ...]]) -> str:
     """The first tensor that is not as it must be, in words; empty where all are."""
     for name, shape in expected.items():
         if name not in found:
