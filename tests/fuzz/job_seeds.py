@@ -36,7 +36,7 @@ def list_build_records() -> Seeds:
 
 
 def list_language_builds() -> Seeds:
-    """What a language model that was built for the NPU says of itself: whole, in parts, embeddings outside."""
+    """What a language model built for the NPU says of itself: whole, in parts, embeddings outside."""
     from edgewright.llm.npu.manifest import OUTSIDE, Manifest
 
     whole = Manifest("SM8650", "w8a16", 4, 16, (2,))

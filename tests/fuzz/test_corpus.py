@@ -17,7 +17,7 @@ FOUND = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 EXECUTIONS = 25
 ASKED = 20_000
 # Whose seeds take seconds to make.
-SLOW = {"onnx", "onnx_to_dlc", "tensorflow_to_dlc", "tflite_to_dlc"}
+SLOW = {"build_record", "onnx", "onnx_to_dlc", "tensorflow_to_dlc", "tflite_to_dlc"}
 
 
 def list_formats():

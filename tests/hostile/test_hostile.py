@@ -15,7 +15,9 @@ from tests.hostile import (
     folder_cases,
     llm_cases,
     onnx_cases,
+    onnx_op_cases,
     onnx_parts_cases,
+    place_cases,
     pytorch_cases,
     tensorflow_cases,
     tflite_cases,
@@ -38,6 +40,8 @@ CASES = {
     "tools": tool_cases.CASES,
     "parts": onnx_parts_cases.CASES,
     "files": file_cases.CASES,
+    "places": place_cases.CASES,
+    "ops": onnx_op_cases.CASES,
 }
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
 # One of so many runs in `make test`; in `make test-rest` all of the first kinds, one of so many of the rest.

@@ -101,13 +101,16 @@ def read_build_record(place: str | Path) -> BuildRecord:
             do="give the folder of -o of edgewright build",
         )
     try:
-        return from_plain(BuildRecord, parse_json(bytes(read_limited(path, LARGEST_RECORD))))
+        record = from_plain(BuildRecord, parse_json(bytes(read_limited(path, LARGEST_RECORD))))
+        # One of the words that there are; ValueError otherwise.
+        (*ORDER, NO_LIMIT).index(record.verdict.word)
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise BadInput(
             f"it is no record of a build of this version: {shown(problem, 200)}",
             Where(file=str(path)),
             do="build again",
         ) from None
+    return record
 
 
 def _list_warnings(one: BuildRecord, two: BuildRecord) -> Iterator[str]:

@@ -6,6 +6,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from edgewright.build.records import Stage
 from edgewright.build.request import BuildRequest
-from edgewright.core.errors import UsageError
+from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
 from edgewright.core.json_text import parse_json
@@ -28,6 +29,16 @@ CHUNK = 1 << 20
 # The form of the state; another one is not read.
 FORM = 3
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A stage that was finished: its time, its peak of memory, its passes over the samples, its result."""
+
+    seconds: float
+    peak_mb: float
+    passes: float
+    result: Any
 
 
 class Ledger:
@@ -76,10 +87,10 @@ class Ledger:
     def run_stage(self, name: str, kind: type[T], work: Callable[[], T]) -> T:
         """The result of a stage; one that an earlier run finished is not computed again."""
         if name in self._finished:
-            entry = self._finished[name]
+            entry = from_plain(_Entry, self._finished[name])
             is_resumed = name in self._resumed
-            self.stages.append(Stage(name, entry["seconds"], entry["peak_mb"], is_resumed, entry["passes"]))
-            return from_plain(kind, entry["result"])
+            self.stages.append(Stage(name, entry.seconds, entry.peak_mb, is_resumed, entry.passes))
+            return self._take_result(name, kind)
         start = time.monotonic()
         with announce_progress(name):
             result = work()
@@ -94,6 +105,17 @@ class Ledger:
         self.stages.append(Stage(name, seconds, peak, passes=passes))
         # As a resumed run would have it.
         return from_plain(kind, self._finished[name]["result"])
+
+    def _take_result(self, name: str, kind: type[T]) -> T:
+        """What a stage of an earlier run left, which anyone may have changed meanwhile."""
+        try:
+            return from_plain(kind, self._finished[name]["result"])
+        except (ValueError, TypeError, KeyError) as problem:
+            raise BadInput(
+                f"the result of stage '{shown(name)}' is damaged: {shown(problem, 200)}",
+                Where(file=str(self.folder / STATE)),
+                do="build again without --resume",
+            ) from None
 
     def close(self) -> None:
         """Nothing is left to resume: the build is complete, or cannot be done at all."""
@@ -157,8 +179,14 @@ def _read_state(folder: Path) -> dict[str, Any]:
         state = parse_json((folder / STATE).read_bytes())
     except (OSError, ValueError):
         return {}
-    is_ours = isinstance(state, dict) and state.get("form") == FORM
-    return state if is_ours else {}
+    if not isinstance(state, dict) or state.get("form") != FORM:
+        return {}
+    try:
+        from_plain(dict[str, str], state.get("print"))
+        from_plain(dict[str, _Entry], state.get("stages"))
+    except (ValueError, TypeError):
+        return {}
+    return state
 
 
 def _hash_data(data: Data | None) -> str:

@@ -75,7 +75,7 @@ def _make_number(value: Any) -> float:
 
 def _check_kind(value: Any, *kinds: type) -> Any:
     if not isinstance(value, kinds):
-        raise ValueError(f"{value!r:.60} is no {kinds[0].__name__}")
+        raise TypeError(f"{value!r:.60} is no {kinds[0].__name__}")
     return value
 
 

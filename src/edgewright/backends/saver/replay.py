@@ -154,15 +154,21 @@ class _Recording:
 
 
 def _read_scalar(code: int, value: Any) -> QnnScalar:
-    """A value of its datatype."""
     dtype = DType(code)
-    kinds = {DType.STRING: (str,), DType.BOOL_8: (bool, int)}.get(dtype, (int, float))
-    is_whole = not dtype.is_float and dtype not in {DType.STRING, DType.BOOL_8}
-    if not isinstance(value, kinds) or (isinstance(value, bool) and dtype != DType.BOOL_8):
+    if not _is_of_type(value, dtype):
         raise ValueError(f"{value!r:.60} is no scalar of {dtype.name}")
-    if is_whole and not np.iinfo(dtype.numpy).min <= value <= np.iinfo(dtype.numpy).max:
-        raise ValueError(f"{value!r:.60} is out of the range of {dtype.name}")
-    return QnnScalar(dtype, int(value) if is_whole else value)
+    return QnnScalar(dtype, value)
+
+
+def _is_of_type(value: Any, dtype: DType) -> bool:
+    if dtype == DType.STRING:
+        return isinstance(value, str)
+    if dtype == DType.BOOL_8:
+        return value in (0, 1)
+    if dtype.is_float:
+        return type(value) in {int, float}
+    limits = np.iinfo(dtype.numpy)
+    return type(value) is int and int(limits.min) <= value <= int(limits.max)
 
 
 def _check_encoding(encoding: Encoding, dims: tuple[int, ...]) -> None:
