@@ -87,9 +87,9 @@ def phone(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def own_adb(no_phone, monkeypatch):
+def own_adb(monkeypatch):
     """The phone here is one of our own, behind a server of our own."""
-    monkeypatch.delenv("ADB_PATH")
+    monkeypatch.delenv("ADB_PATH", raising=False)
 
 
 @pytest.fixture(params=["board", "phone"])
@@ -106,7 +106,7 @@ def inputs(tmp_path, monkeypatch):
     names = ["first $(touch owned).raw", "it's `touch owned`; second.raw"]
     for name in names:
         draw.random((1, 1, 28, 28), np.float32).tofile(name)
-    Path("list.txt").write_text(f'"{names[0]}"\nInput3:="{names[1]}"\n')
+    Path("list.txt").write_text(f'"{names[0]}"\nInput3:={names[1]}\n')
     return "list.txt"
 
 
@@ -309,7 +309,7 @@ def test_the_debugger_runs_a_model_there(board, inputs, tmp_path):
     assert_clean(board)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_evaluator_runs_all_combinations_there(board, inputs, tmp_path):
     tools = make_program(tmp_path / "tools", COUNTING_PROGRAM)
     words = ["-model", str(DIGITS_MODEL), "-preproc_file", inputs, "-backend", "htp-sim", "-silent"]
