@@ -39,6 +39,11 @@ if [ "$1" = --version ]; then echo "QNN SDK v2.40.0"; exit 0; fi
 printf '%s\\n' "$@" > "$(dirname "$0")/words.txt"
 exec {TOOLS}/qnn-net-run "$@"
 """
+# Ours, which leaves a line for each run.
+COUNTING_PROGRAM = f"""#!/bin/sh
+[ "$1" = --version ] || echo "$PWD" >> "$(dirname "$0")/runs.txt"
+exec {TOOLS}/qnn-net-run "$@"
+"""
 # Kills the process of sshd that serves the connection: the parent of the shell that runs it.
 BREAKING_PROGRAM = """#!/bin/sh
 if [ "$1" = --version ]; then echo "QNN SDK v2.40.0"; exit 0; fi
@@ -82,9 +87,9 @@ def phone(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def own_adb(no_phone, monkeypatch):
+def own_adb(monkeypatch):
     """The phone here is one of our own, behind a server of our own."""
-    monkeypatch.delenv("ADB_PATH")
+    monkeypatch.delenv("ADB_PATH", raising=False)
 
 
 @pytest.fixture(params=["board", "phone"])
@@ -101,7 +106,7 @@ def inputs(tmp_path, monkeypatch):
     names = ["first $(touch owned).raw", "it's `touch owned`; second.raw"]
     for name in names:
         draw.random((1, 1, 28, 28), np.float32).tofile(name)
-    Path("list.txt").write_text(f'"{names[0]}"\nInput3:="{names[1]}"\n')
+    Path("list.txt").write_text(f'"{names[0]}"\nInput3:={names[1]}\n')
     return "list.txt"
 
 
@@ -291,22 +296,29 @@ def test_the_commands_of_the_guide_run_on_a_board(board, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_debugger_runs_a_model_there(board, inputs):
+def test_the_debugger_runs_a_model_there(board, inputs, tmp_path):
+    tools = make_program(tmp_path / "tools", COUNTING_PROGRAM)
     words = ["--inference_engine", "--runtime", "cpu", "-m", str(DIGITS_MODEL), "-l", inputs]
     words += ["-i", "Input3", "1,1,28,28", "first $(touch owned).raw", "-o", "Plus214_Output_0"]
-    words += ["--architecture", "aarch64-android", "--deviceId", board.address()]
+    words += ["--architecture", "aarch64-android", "--deviceId", board.address(tools)]
     assert debug(words) == 0
     folder = Path("working_directory/inference_engine/latest/output/Result_0")
     assert len(list(folder.glob("*.raw"))) > 5
+    assert len((tools / "runs.txt").read_text().splitlines()) == 1
     assert not Path("owned").exists()
     assert_clean(board)
 
 
-@pytest.mark.slow
-def test_the_evaluator_runs_all_combinations_there(board, inputs):
+@pytest.mark.exhaustive
+def test_the_evaluator_runs_all_combinations_there(board, inputs, tmp_path):
+    tools = make_program(tmp_path / "tools", COUNTING_PROGRAM)
     words = ["-model", str(DIGITS_MODEL), "-preproc_file", inputs, "-backend", "htp-sim", "-silent"]
-    words += ["-target_arch", "aarch64-android", "-device_id", board.address()]
+    words += ["-target_arch", "aarch64-android", "-device_id", board.address(tools)]
     assert evaluate(words) == 0
     rows = Path("qacc_temp/metrics-info.csv").read_text().splitlines()
     assert sum("aarch64-android" in row for row in rows) == 32
+    runs = (tools / "runs.txt").read_text().splitlines()
+    # Combinations that give the same model are run once.
+    assert 2 <= len(runs) <= 32
+    assert all(run.startswith(str(board.folder)) for run in runs)
     assert_clean(board)

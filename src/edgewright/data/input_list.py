@@ -91,6 +91,24 @@ def check_head(path: Path | str) -> tuple[str, ...]:
     return (*layers, *tensors)
 
 
+def split_line(text: str, path: Path) -> list[tuple[str, Path]]:
+    """The files of a line of the list ``path``, each with the name of its input or ''; no model is known."""
+    named = list(_NAMED.finditer(text))
+    if not named:
+        whole = _find_file(_strip_quotes(text), path)
+        words = (
+            [whole]
+            if is_there(whole)
+            else [_find_file(_strip_quotes(word), path) for word in _WORD.findall(text)]
+        )
+        return [("", word) for word in words]
+    borders = [*(item.start() for item in named[1:]), len(text)]
+    return [
+        (_strip_quotes(item.group(1)), _find_file(_strip_quotes(text[item.end() : end].strip()), path))
+        for item, end in zip(named, borders, strict=True)
+    ]
+
+
 def _read_lines(path: Path) -> list[str]:
     try:
         whole = read_limited(path, LARGEST_LIST).decode("utf-8-sig")

@@ -3,14 +3,16 @@
 import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from math import prod
 from pathlib import Path
 
 from edgewright.config.net_run import Execution, InputFiles, OutputFiles, Profiling
 from edgewright.config.net_run import Model as ModelOptions
-from edgewright.core.errors import BackendCrash, UnsupportedFeature, shown
+from edgewright.core.errors import BackendCrash, EnvironmentProblem, UnsupportedFeature, shown
 from edgewright.ir.contract import dtype_word, shape_of
+from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
 from edgewright.lower.names import sanitize_name
 from edgewright.model.model_files import find_model_file, load_model_graphs
@@ -167,8 +169,12 @@ def _keep_answer(written: Path, folder: Path, model: ModelOptions, session: Devi
 
 def _find_types(model: ModelOptions) -> dict[str, TensorType]:
     """The types of tensors by the names of their files; those of a library are not known here."""
+    graphs: list[Graph] = []
     if model.retrieve_context is not None:
-        graphs = [make_io_graph(info) for info in read_context_info(model.retrieve_context).binary.graphs]
+        # Only the genuine libraries describe their binaries; the device has them, this machine may not.
+        with suppress(EnvironmentProblem):
+            infos = read_context_info(model.retrieve_context).binary.graphs
+            graphs = [make_io_graph(info) for info in infos]
     else:
         files = [find_model_file(Path(name)) for name in model.dlc_path or model.models or ()]
         files = [file for file in files if file.suffix in {".json", ".dlc"}]

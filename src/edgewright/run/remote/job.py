@@ -1,5 +1,6 @@
 """One run of qnn-net-run on a device: in a folder of its own there, which is removed at the end."""
 
+import logging
 import re
 import shlex
 import tempfile
@@ -23,6 +24,8 @@ from edgewright.run.remote.address import DeviceAddress
 from edgewright.run.remote.archive import pack_files, unpack_files
 from edgewright.run.remote.connection import Connection, open_connection
 from edgewright.run.remote.programs import LARGEST_ANSWER, Finished
+
+log = logging.getLogger(__name__)
 
 PROGRAM, OUTPUT = "qnn-net-run", "output"
 _OURS = "(edgewright)"
@@ -123,12 +126,12 @@ def open_device(address: DeviceAddress) -> Iterator[DeviceSession]:
     folder = _make_folder(address, connection)
     try:
         yield DeviceSession(address, connection, program, folder)
-    except BaseException as problem:
+    except BaseException:
         # The first error is the one to tell, also where the connection is gone for good.
         try:
             _remove_folder(connection, folder)
         except EdgewrightError:
-            problem.add_note(f"the folder '{folder}' stays on {address}")
+            log.warning("the folder '%s' stays on %s, which is not reached any more", shown(folder), address)
         raise
     _remove_folder(connection, folder)
 

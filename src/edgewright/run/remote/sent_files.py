@@ -11,6 +11,7 @@ from typing import Any
 from edgewright.core.errors import BadInput, UnsupportedFeature, Where, shown
 from edgewright.core.files import is_there, read_limited
 from edgewright.core.json_text import parse_json
+from edgewright.data.input_list import split_line
 from edgewright.ir.graph import Graph
 from edgewright.model.model_files import find_model_file, list_model_parts
 from edgewright.model.saving import load_program, save_dlc
@@ -18,8 +19,6 @@ from edgewright.run.remote.job import DeviceProgram
 
 LARGEST_LIST, LARGEST_CONFIG = 64 << 20, 1 << 20
 DLC_LIBRARY = "libQnnModelDlc.so"
-# A file of a line, with the name of its input where it has one; quotes hold spaces together.
-_FILE = re.compile(r"""((?:(?!:=)[^\s"'])*:=)?("[^"]*"|'[^']*'|[^\s"']+)""")
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}")
 
 
@@ -93,11 +92,11 @@ class SentFiles:
 
     def _move_line(self, line: str, path: Path, prefix: str) -> str:
         words = []
-        for index, match in enumerate(_FILE.finditer(line)):
-            file = _find_file(match[2].strip("\"'"), path)
+        for index, (input_name, file) in enumerate(split_line(line, path) if line.strip() else ()):
+            _require_file(file, path)
             name = f"{prefix}_{index}{file.suffix if _SUFFIX.fullmatch(file.suffix) else '.raw'}"
             self.files[name] = file
-            words.append(f"{match[1] or ''}{name}")
+            words.append(f"{input_name}:={name}" if input_name else name)
         return " ".join(words)
 
     def write_texts(self, place: Path) -> dict[str, Path]:
@@ -136,7 +135,11 @@ def _make_dlc(path: Path, place: Path) -> Path:
 
 
 def _find_file(text: str, path: Path) -> Path:
-    for candidate in (Path(text), path.parent / text):
-        if is_there(candidate):
-            return candidate
-    raise BadInput(f"'{shown(text)}' does not exist", Where(file=str(path)))
+    file = Path(text) if is_there(text) else path.parent / text
+    _require_file(file, path)
+    return file
+
+
+def _require_file(file: Path, path: Path) -> None:
+    if not is_there(file):
+        raise BadInput(f"'{shown(file)}' does not exist", Where(file=str(path)))

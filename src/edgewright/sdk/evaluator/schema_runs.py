@@ -13,6 +13,7 @@ from edgewright.core.errors import EdgewrightError
 from edgewright.core.plain import to_plain
 from edgewright.ir.graph import Graph
 from edgewright.model.shared_files import share_path
+from edgewright.run.remote.address import choose_device
 from edgewright.sdk.converter import ConverterOptions, use_packages
 from edgewright.sdk.evaluator.converter_options import (
     CALIBRATION,
@@ -214,7 +215,7 @@ class SchemaRunner:
         tables = {name: to_plain(getattr(schema, name)) for name in TABLES if name != "converter_params"}
         texts = {text for table in tables.values() for value in table.values() for text in value}
         return run_schema_model, {
-            "schema": {"backend": schema.backend, **tables},
+            "schema": {"backend": schema.backend, **_describe_device(schema), **tables},
             "model": model.check()["model"],
             # Files that the tables name are where they are; what they hold matters.
             "files": {text: share_path(Path(text), self._share) for text in texts if Path(text).is_file()},
@@ -222,7 +223,7 @@ class SchemaRunner:
 
     def _choose_part(self, schema: InferenceSchema, count: int) -> int:
         """How many inputs a task runs: whole batches; all of them where options speak of the whole run."""
-        if schema.contextbin_params or schema.netrun_params:
+        if schema.contextbin_params or schema.netrun_params or _describe_device(schema):
             return count
         shapes = [self.graph.types[name].static_shape() for name in self.graph.inputs]
         batch = max([shape[0] for shape in shapes if shape] or [1])
@@ -303,3 +304,10 @@ def clear_results(folder: Path) -> None:
 
 def _is_computed(outcome: Outcome) -> bool:
     return outcome.error is None and not outcome.is_reused
+
+
+def _describe_device(schema: InferenceSchema) -> dict[str, str]:
+    """Where a schema runs, if not on this machine."""
+    if choose_device(schema.target_arch, schema.device or None) is None:
+        return {}
+    return {"target_arch": schema.target_arch, "device": schema.device}

@@ -20,7 +20,8 @@ def write_archive(path, *entries):
 
 def make_entry(name, kind=tarfile.REGTYPE, link=""):
     entry = tarfile.TarInfo(name)
-    entry.type, entry.linkname = kind, link
+    for field, value in (("type", kind), ("linkname", link)):
+        setattr(entry, field, value)
     return entry
 
 
