@@ -58,10 +58,15 @@ class Product:
         return self.graph.constants[self.node.inputs[1]]
 
     @property
+    def channelwise(self) -> DepthWiseConv2d | None:
+        """The op, where each channel has filters of its own."""
+        return self.node.op if isinstance(self.node.op, DepthWiseConv2d) else None
+
+    @property
     def is_fine(self) -> bool:
         """Whether sums are multiplied whole: those of strides, where a kernel has more than one place."""
-        op = self.node.op
-        return isinstance(op, DepthWiseConv2d) and max(op.stride) > 1 and not self.is_point
+        op = self.channelwise
+        return op is not None and max(op.stride) > 1 and not self.is_point
 
     @property
     def is_point(self) -> bool:
@@ -69,17 +74,17 @@ class Product:
         return self.weights.shape[:2] == (1, 1)
 
     @property
-    def is_depthwise(self) -> bool:
-        """Whether the engine has a kernel for it: as many filters as channels."""
-        is_kind = isinstance(self.node.op, DepthWiseConv2d) and has_depthwise_kernel()
-        return is_kind and self.weights.shape[-1] == self.graph.types[self.node.inputs[0]].shape[-1]
+    def channel_window(self) -> Geometry | None:
+        """Of a depthwise convolution that the engine has a kernel for: as many filters as channels."""
+        op, given = self.channelwise, self.graph.types[self.node.inputs[0]]
+        if op is None or not given.is_static or not has_depthwise_kernel():
+            return None
+        return op.geometry(given.shape[-1]) if self.weights.shape[-1] == given.shape[-1] else None
 
     @property
     def window(self) -> Geometry | None:
         """Of a convolution that is fastest as a product: not of a few channels, nor of many places."""
-        op, given = self.node.op, self.graph.types[self.node.inputs[0]]
-        if self.is_depthwise and isinstance(op, DepthWiseConv2d) and given.is_static:
-            return op.geometry(given.shape[-1])
+        given = self.graph.types[self.node.inputs[0]]
         if not isinstance(self.node.op, Conv2d) or not given.is_static:
             return None
         window, (height, width, channels, _) = self.node.op.geometry(given.shape[-1]), self.weights.shape
@@ -185,9 +190,9 @@ def _write_form(
     """A product of integers where the engine has one, else an op on whole numbers."""
     node, stored, window = product.node, product.weights, product.window
     added = (bias * unit).astype(np.float32) if bias.size else np.zeros(unit.shape, np.float32)
-    if window is not None and product.is_depthwise:
+    if (channels := product.channel_window) is not None:
         matrix = stored.reshape(*stored.shape[:2], stored.shape[-1]).astype(np.int8)
-        integers = IntegerProduct(matrix, unit.astype(np.float32), added, window, is_depthwise=True)
+        integers = IntegerProduct(matrix, unit.astype(np.float32), added, channels, is_depthwise=True)
         return SumForm({}, {}, steps, integers, wide=wide)
     if window is not None:
         matrix = stored.reshape(-1, stored.shape[-1]).astype(np.int8)
