@@ -22,7 +22,7 @@ def normal_axes(axes: Iterable[int], rank: int) -> tuple[int, ...]:
     return tuple(sorted({normal_axis(axis, rank) for axis in axes}))
 
 
-def distinct_axes(axes: Iterable[int], rank: int) -> tuple[int, ...]:
+def normalize_axes(axes: Iterable[int], rank: int) -> tuple[int, ...]:
     """Several axes counted from the front, in their order; one that is named twice is an error."""
     places = tuple(normal_axis(axis, rank) for axis in axes)
     if len(set(places)) != len(places):

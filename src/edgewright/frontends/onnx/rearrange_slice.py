@@ -11,7 +11,7 @@ from edgewright.frontends.onnx.rearrange import read_dims, read_ints
 from edgewright.frontends.onnx.registry import MICROSOFT, onnx_op
 from edgewright.frontends.onnx.source import SourceNode
 from edgewright.ir.dims import Dim, ceil_div, maximum, minimum
-from edgewright.ops.axes import distinct_axes, normal_axis
+from edgewright.ops.axes import normal_axis, normalize_axes
 from edgewright.ops.gather import Gather
 from edgewright.ops.rearrange import Concat
 from edgewright.ops.rearrange_fill import Pad, Scheme
@@ -40,7 +40,7 @@ def slice_(ctx: Context, node: SourceNode) -> str:
             do="give one of each for every axis to slice",
         )
     ranges: list[Range] = [(0, dim, 1) for dim in shape]
-    places = distinct_axes(axes, len(shape))
+    places = normalize_axes(axes, len(shape))
     for start, end, place, step in zip(starts, ends, places, steps, strict=True):
         ranges[place] = bounded_range(start, end, step, shape[place])
     return emit_slice(ctx, node.inputs[0], ranges)
@@ -81,7 +81,7 @@ def center_crop_pad(ctx: Context, node: SourceNode) -> str:
     """The middle of what is too long, zeros around what is too short."""
     x = node.inputs[0]
     shape, targets = ctx.shape(x), ctx.read_dims(node.inputs[1])
-    axes = distinct_axes(node.attr("axes", list(range(len(shape)))), len(shape))
+    axes = normalize_axes(node.attr("axes", list(range(len(shape)))), len(shape))
     if len(axes) != len(targets):
         raise ShapeMismatch(
             f"{len(targets)} sizes are given for {len(axes)} axes", do="give one for each axis"
@@ -140,7 +140,7 @@ def _read_amounts(ctx: Context, node: SourceNode) -> tuple[list[Dim], list[Dim]]
         )
     before: list[Dim] = [0] * rank
     after: list[Dim] = [0] * rank
-    for i, place in enumerate(distinct_axes(axes, rank)):
+    for i, place in enumerate(normalize_axes(axes, rank)):
         before[place], after[place] = amounts[i], amounts[len(axes) + i]
     return before, after
 
