@@ -237,8 +237,9 @@ class ElementWiseFloorDiv(Binary):
     may_make_nan = True
 
     def is_wrong_on_htp(self, inputs: Sequence[TensorType | None]) -> bool:
-        """With 16 bits some quotients are not rounded, others towards zero."""
-        return has_wide_numbers(inputs)
+        """With 16 bits some quotients are not rounded; in floats those of two shapes are wrong."""
+        shapes = {kind.shape for kind in inputs if kind is not None}
+        return has_wide_numbers(inputs) and len(shapes) == 1
 
     @staticmethod
     def meaning(a: Array, b: Array) -> Array:
