@@ -45,7 +45,7 @@ class GpuEngine:
             log.warning("the kernel cache has no effect: the GPU was in use before with another one")
         start_device(self.provider, self.settings)
         model = rewrite_for_gpu(model)
-        claims = {node.name: why for node in model.proto.graph.node if (why := find_false_claim(model, node))}
+        claims = {node.name: why for node in model.proto.graph.node if (why := find_false_claim(node))}
         settings = self._make_settings(model, options)
         providers = self.provider.add_to(settings, self.settings, list(claims))
         session = self._open(model, settings, providers)
