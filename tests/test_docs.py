@@ -30,7 +30,7 @@ BLOCK = re.compile(r"^(?:<!-- not run: ([^\n]+) -->\n)?```(\w*)\n(.*?)^```$", re
 # Blocks that only show something.
 SHOWN = frozenset({"", "json", "yaml", "text"})
 COMMAND = re.compile(r"^(edgewright|qnn-\S+|qairt-\S+|envcheck|make|pip|git) ", re.MULTILINE)
-MOST_NOT_RUN = 6
+MOST_NOT_RUN = 7
 # Pages whose examples build, sweep or evaluate for longer than the rest: 'make test-rest' runs them.
 LONG = frozenset({"build", "check", "evaluate", "mixed-precision", "sweep"})
 

@@ -136,7 +136,11 @@ def find_product(graph: Graph, node: Node) -> Product | None:
         return None
     if weights.block_axis is not None or any(weights.offsets) or _is_long(node, types[2]):
         return None
-    scales = np.broadcast_to(np.asarray(weights.scales), graph.constants[node.inputs[1]].shape[axis])
+    channels = graph.constants[node.inputs[1]].shape[axis]
+    # Weights of a transposed convolution in groups have the channels of one group only.
+    if types[1].shape[-1] != channels:
+        return None
+    scales = np.broadcast_to(np.asarray(weights.scales), channels)
     return Product(graph, node, x, y, axis, scales, bias)
 
 
