@@ -83,3 +83,39 @@ def test_a_choice_by_many_truths_stays_one(tmp_path):
     found = ew.convert(path).run({"truths": truths, "x": X})["y"]
     products = [X @ numpy_helper.to_array(weight) for weight in weights]
     assert np.allclose(found, np.where(truths, *products), atol=1e-5)
+
+
+def test_choices_of_one_truth_in_a_chain_are_right(tmp_path):
+    first, first_weight = product("first", "x")
+    second, second_weight = product("second", "y1")
+    nodes = [
+        first,
+        helper.make_node("Where", ["c", "first", "x"], ["y1"]),
+        second,
+        helper.make_node("Where", ["c", "second", "y1"], ["y"]),
+    ]
+    inputs = [info("c", [1], TensorProto.BOOL), info("x", [3, 8])]
+    path = write(tmp_path / "m.onnx", nodes, inputs, [info("y", [3, 8])], [first_weight, second_weight])
+    model = ew.convert(path)
+    matrices = [numpy_helper.to_array(weight) for weight in (first_weight, second_weight)]
+    for truth, expected in ((True, X @ matrices[0] @ matrices[1]), (False, X)):
+        found = model.run({"c": np.array([truth]), "x": X})["y"]
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    assert set(model.placement().values()) == {"engine"}
+
+
+def test_masks_of_fixed_point_are_no_branches():
+    weights = [
+        numpy_helper.from_array(RNG.normal(size=(8, 8, 1, 1)).astype(np.float32), f"w{n}") for n in range(4)
+    ]
+    nodes = [helper.make_node("Conv", ["x", f"w{n}"], [f"c{n}"]) for n in range(3)]
+    nodes += [
+        helper.make_node("Greater", ["c0", "c1"], ["t"]),
+        helper.make_node("Conv", ["c2", "w3"], ["d"]),
+        helper.make_node("Where", ["t", "c2", "d"], ["y"]),
+    ]
+    graph = helper.make_graph(nodes, "net", [info("x", [1, 8, 8, 8])], [info("y", [1, 8, 8, 8])], weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    samples = [{"x": RNG.normal(size=(1, 8, 8, 8)).astype(np.float32)}]
+    quantized = ew.quantize(model, samples, act_bw=8, weight_bw=8)
+    assert quantized.run(samples[0], backend="htp-sim")["y"].shape == (1, 8, 8, 8)

@@ -86,3 +86,50 @@ def test_nothing_is_loaded_from_where_others_may_write(monkeypatch, tmp_path):
     folder.chmod(0o700)
     find_kernels.cache_clear()
     assert find_kernels() is not None
+
+
+def test_without_a_home_there_are_none(monkeypatch):
+    for name in (CACHE, "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)
+    assert find_kernels() is None
+
+
+def test_a_damaged_library_is_not_there(monkeypatch, tmp_path):
+    monkeypatch.setenv(CACHE, str(tmp_path / "good"))
+    library = find_kernels()
+    assert library is not None
+    (tmp_path / "bad" / "kernels").mkdir(parents=True, mode=0o700)
+    (tmp_path / "bad" / "kernels" / library.name).write_bytes(b"no library")
+    monkeypatch.setenv(CACHE, str(tmp_path / "bad"))
+    find_kernels.cache_clear()
+    assert find_kernels() is None
+
+
+def test_a_library_that_is_removed_still_serves_the_process(monkeypatch, tmp_path):
+    monkeypatch.setenv(CACHE, str(tmp_path))
+    library = find_kernels()
+    assert library is not None
+    rng = np.random.default_rng(0)
+    samples = [{"x": rng.normal(size=(2, 16, 11, 13)).astype(np.float32)}]
+    quantized = ew.quantize(make_network(rng, 8, 1, 1, (3, 3)), samples, act_bw=8, weight_bw=8)
+    library.unlink()
+    quantized.run(samples[0], backend="htp-sim")
+    assert set(quantized.placement().values()) == {"engine"}
+
+
+def test_gates_of_8_bits_run_on_the_engine():
+    nodes = [
+        helper.make_node("Sigmoid", ["x"], ["s"]),
+        helper.make_node("Sigmoid", ["s"], ["t"]),
+        helper.make_node("Mul", ["s", "t"], ["m"]),
+        helper.make_node("Relu", ["m"], ["y"]),
+    ]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, 4, 8, 8))]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    graph = helper.make_graph(nodes, "gates", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    samples = [{"x": np.random.default_rng(1).normal(size=(1, 4, 8, 8)).astype(np.float32) * 3}]
+    quantized = ew.quantize(model, samples, act_bw=8, weight_bw=8)
+    quantized.run(samples[0], backend="htp-sim")
+    assert set(quantized.placement().values()) == {"engine"}

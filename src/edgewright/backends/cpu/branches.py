@@ -49,11 +49,15 @@ class _Chooser:
 
     def _is_choice(self, node: onnx.NodeProto) -> bool:
         """Whether one truth chooses between values of one shape."""
-        if node.op_type != "Where" or any(name not in self._types for name in node.input):
+        if node.op_type != "Where" or not all(map(self._has_shape, node.input)):
             return False
         truth, left, right = (self._list_dims(name) for name in node.input)
         is_one = all(dim == 1 for dim in truth) and len(truth) <= len(left)
         return is_one and left == right and all(isinstance(dim, int) for dim in left)
+
+    def _has_shape(self, name: str) -> bool:
+        """Whether a shape was inferred: an unknown one has no dimensions either, like that of one number."""
+        return name in self._types and self._types[name].HasField("shape")
 
     def _list_dims(self, name: str) -> list[int | str]:
         return [dim.dim_value or dim.dim_param or "?" for dim in self._types[name].shape.dim]
@@ -109,7 +113,7 @@ def _sort_nodes(nodes: Sequence[onnx.NodeProto]) -> Nodes | None:
     makers = {name: index for index, node in enumerate(nodes) for name in node.output}
     sorter: TopologicalSorter[int] = TopologicalSorter()
     for index, node in enumerate(nodes):
-        sorter.add(index, *sorted({makers[name] for name in _list_reads(node) if name in makers} - {index}))
+        sorter.add(index, *sorted({makers[name] for name in _list_reads(node) if name in makers}))
     try:
         return [nodes[index] for index in sorter.static_order()]
     except CycleError:

@@ -1,5 +1,6 @@
 """Kernels of ours for the engine, compiled once on a machine; without a compiler its own ops do the same."""
 
+import ctypes
 import hashlib
 import logging
 import os
@@ -13,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from edgewright.core.cache import find_cache
+from edgewright.core.errors import EdgewrightError
 from edgewright.core.files import map_file, write_whole
 
 log = logging.getLogger(__name__)
@@ -35,7 +37,7 @@ def find_kernels() -> Path | None:
         return None
     try:
         return _find_library()
-    except (OSError, subprocess.SubprocessError) as problem:
+    except (OSError, RuntimeError, EdgewrightError, subprocess.SubprocessError) as problem:
         log.info("the simulation runs without compiled kernels, which is slower: %s", problem)
         return None
 
@@ -51,9 +53,11 @@ def _find_library() -> Path:
     folder = find_cache("kernels")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _check_owner(folder)
-    library = folder / f"{key[:32]}.so"
+    library = folder.resolve() / f"{key[:32]}.so"
     if not library.exists():
         _compile(command, source, library)
+    # Where it cannot be loaded (a folder without programs, another machine's compiler) it is not there.
+    ctypes.CDLL(str(library))
     return library
 
 

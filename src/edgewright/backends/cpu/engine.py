@@ -11,9 +11,10 @@ import onnx
 
 from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu.branches import with_branches
-from edgewright.backends.cpu.compiled import DOMAIN, find_kernels
+from edgewright.backends.cpu.compiled import DOMAIN, SWITCH, find_kernels
 from edgewright.backends.cpu.engine_model import WrittenModel
 from edgewright.backends.cpu.onnx_runtime import onnxruntime
+from edgewright.core.errors import EnvironmentProblem, shown
 from edgewright.core.machine_use import read_thread_limit
 from edgewright.core.numbers import Array
 
@@ -69,17 +70,19 @@ class ProcessorEngine:
 
     def open(self, model: WrittenModel, options: RunOptions) -> OpenedModel:
         """A session; the model's arrays are borrowed."""
-        model = with_branches(model)
-        settings = make_settings(model, options)
-        left_out = list_left_out(model)
-        providers = ["CPUExecutionProvider"]
+        # Asked before branches hide nodes.
+        settings, left_out = make_settings(model, options), list_left_out(model)
+        content = with_branches(model).proto.SerializeToString()
+        borrowed = share_arrays(model, settings)
         try:
-            return _open_session(model, settings, left_out, providers)
+            return _open_session(content, settings, left_out)
         except Exception as problem:
             # Of the pairs that this optimizer adds, another one makes uint8 out of int8 in one place of two.
             if "output_dtype" not in str(problem):
                 raise
-            return _open_session(model, settings, [*left_out, "QDQPropagationTransformer"], providers)
+            return _open_session(content, settings, [*left_out, "QDQPropagationTransformer"])
+        finally:
+            del borrowed
 
 
 ON_PROCESSOR = ProcessorEngine()
@@ -99,7 +102,7 @@ def make_settings(model: WrittenModel, options: RunOptions) -> onnxruntime.Sessi
     if not _has_exact_products():
         settings.add_session_config_entry("session.x64quantprecision", "1")
     if any(node.domain == DOMAIN for node in model.proto.graph.node):
-        settings.register_custom_ops_library(str(find_kernels()))
+        _register_kernels(settings)
     if model.profile is not None:
         model.profile.switch_on(settings)
     return settings
@@ -122,15 +125,22 @@ def share_arrays(model: WrittenModel, settings: onnxruntime.SessionOptions) -> l
     return values
 
 
-def _open_session(
-    model: WrittenModel, settings: onnxruntime.SessionOptions, left_out: list[str], providers: list[str]
-) -> OpenedModel:
-    borrowed = share_arrays(model, settings)
+def _open_session(content: bytes, settings: onnxruntime.SessionOptions, left_out: list[str]) -> OpenedModel:
     session: OpenedModel = DirectSession(
-        model.proto.SerializeToString(), settings, providers=providers, disabled_optimizers=left_out
+        content, settings, providers=["CPUExecutionProvider"], disabled_optimizers=left_out
     )
-    del borrowed
     return session
+
+
+def _register_kernels(settings: onnxruntime.SessionOptions) -> None:
+    """The model has ops of ours: without them its nodes would be refused one by one, and mean less."""
+    try:
+        settings.register_custom_ops_library(str(find_kernels()))
+    except Exception as problem:
+        raise EnvironmentProblem(
+            f"the compiled kernels of the simulation cannot be loaded: {shown(problem)}",
+            do=f"start again, or set {SWITCH}=0 to run without them",
+        ) from None
 
 
 def _has_real_weights(model: onnx.ModelProto) -> bool:

@@ -16,7 +16,7 @@ from edgewright.backends.cpu.engine import (
 from edgewright.backends.cpu.engine_model import WrittenModel
 from edgewright.backends.cpu.onnx_runtime import onnxruntime
 from edgewright.backends.cpu.profile import find_written_node
-from edgewright.backends.gpu.provider import PROCESSOR, QUEUE, Provider, point_to_cache, start_device
+from edgewright.backends.gpu.provider import PROCESSOR, QUEUE, WEBGPU, Provider, point_to_cache, start_device
 from edgewright.backends.gpu.refusals import find_false_claim
 from edgewright.backends.gpu.rewrites import rewrite_for_gpu
 from edgewright.config.gpu_settings import GpuSettings
@@ -45,12 +45,18 @@ class GpuEngine:
             log.warning("the kernel cache has no effect: the GPU was in use before with another one")
         start_device(self.provider, self.settings)
         model = rewrite_for_gpu(model)
-        claims = {node.name: why for node in model.proto.graph.node if (why := find_false_claim(node))}
+        claims = self._list_false_claims(model)
         settings = self._make_settings(model, options)
         providers = self.provider.add_to(settings, self.settings, list(claims))
         session = self._open(model, settings, providers)
         self.on_cpu |= claims | self._list_on_cpu(session, model.proto)
         return _QueuedModel(session)
+
+    def _list_false_claims(self, model: WrittenModel) -> dict[str, str]:
+        """Nodes that WebGPU takes and fails to run."""
+        if self.provider.name != WEBGPU:
+            return {}
+        return {node.name: why for node in model.proto.graph.node if (why := find_false_claim(node))}
 
     def _make_settings(self, model: WrittenModel, options: RunOptions) -> onnxruntime.SessionOptions:
         settings = make_settings(model, options)

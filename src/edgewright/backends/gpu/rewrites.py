@@ -73,8 +73,9 @@ class _Rewriter:
 
     def find_shape(self, value: str) -> list[int] | None:
         """A value's shape where it is known."""
-        dims = [dim.dim_value for dim in self._types[value].shape.dim]
-        return dims if all(dims) else None
+        kind = self._types[value]
+        dims = [dim.dim_value for dim in kind.shape.dim]
+        return dims if kind.HasField("shape") and all(dims) else None
 
 
 def _write_or(writer: _Rewriter, node: onnx.NodeProto) -> str:

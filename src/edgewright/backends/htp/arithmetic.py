@@ -146,12 +146,8 @@ RULES: dict[type[Op], Rule] = {
     PoolAvg2d: average_places,
     Prelu: bend_values,
     ReduceMean: average_axes,
-    Relu: clamp_wide,
-    Relu6: clamp_wide,
-    ReluMinMax: clamp_wide,
     ResizeBilinear: blend_places,
     ResizeNearestNeighbor: repeat_places,
-    Sigmoid: compute_sigmoid,
 }
 WIDE_RULES: dict[type[Op], Rule] = {
     Conv2d: round_product,

@@ -124,6 +124,7 @@ static void *make_output(void *context, size_t index, const Shape *shape) {
   void *value = NULL, *data = NULL;
   CALL(GET_OUTPUT, Status(*)(void *, size_t, const int64_t *, size_t, void **))
   (context, index, shape->sizes, shape->rank, &value);
+  if (value == NULL) return NULL;
   CALL(GET_DATA, Status(*)(void *, void **))(value, &data);
   return data;
 }
@@ -292,7 +293,7 @@ static void compute_rounding(void *state, void *context) {
   void *out = make_output(context, 0, &shape);
   int64_t plane = 1;
   for (size_t axis = (size_t)kernel->axis + 1; axis < shape.rank; axis++) plane *= shape.sizes[axis];
-  if (shape.count == 0) return;
+  if (out == NULL || shape.count == 0) return;
   if (plane == 1) round_rows(kernel, first, second, out, shape.count, operands);
   else round_planes(kernel, first, second, out, shape.count, plane, operands);
 }
@@ -303,6 +304,7 @@ static void compute_bytes(void *state, void *context) {
   uint8_t *restrict high = make_output(context, 0, &shape);
   uint8_t *restrict low = make_output(context, 1, &shape);
   (void)state;
+  if (high == NULL || low == NULL) return;
   for (int64_t i = 0; i < shape.count; i++) {
     high[i] = (uint8_t)(words[i] >> 8);
     low[i] = (uint8_t)words[i];
@@ -376,6 +378,7 @@ static void compute_depthwise(void *state, void *context) {
   for (int axis = 0; axis < 2; axis++)
     made.sizes[axis + 1] = count_places(window, axis, shape.sizes[axis + 1], kernels.sizes[axis]);
   float *out = make_output(context, 0, &made);
+  if (out == NULL) return;
   Depthwise d = {images,       weights, units, bias, width, channels, kernels.sizes[1],
                  {window->gap[0], window->gap[1]}, (int32_t)kernel->zero};
   for (int64_t image = 0; image < shape.sizes[0]; image++, d.image += height * width * channels)
@@ -468,13 +471,16 @@ typedef struct {
 } Base;
 
 Status RegisterCustomOps(void *options, const Base *base) {
-  static void *domain;
+  static void *shared;
+  void *domain = shared;
   Status status = NULL;
   engine = base->api(8);
   if (domain == NULL) {
     status = CALL(CREATE_DOMAIN, Status(*)(const char *, void **))("edgewright", &domain);
     for (size_t i = 0; status == NULL && i < sizeof OPS / sizeof OPS[0]; i++)
       status = CALL(ADD_OP, Status(*)(void *, const Op *))(domain, &OPS[i]);
+    /* Only when it is complete: another thread may be here. */
+    if (status == NULL) shared = domain;
   }
   return status != NULL ? status : CALL(ADD_DOMAIN, Status(*)(void *, void *))(options, domain);
 }
