@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from edgewright.config.bench import BenchDevice, BenchFiles, BenchRuns, parse_bench_case
 from edgewright.tools.qairt_converter import main as convert
 from edgewright.tools.qnn_bench import main
 from tests.cli.models import DIGITS_MODEL
@@ -106,12 +107,33 @@ def test_every_option_of_the_public_page_is_taken(call, config, tmp_path):
 
 
 def test_a_device_that_is_named_is_the_one_that_is_measured(call, config, tmp_path):
-    config["Devices"] = ["adb://1234"]
-    for words in ((), ("-v", "1234")):
-        answer = measure(call, tmp_path, config, *words)
+    for name in ("1234", "adb://1234"):
+        answer = measure(call, tmp_path, config, "-v", name)
         assert answer.code == 6, answer.err
         assert "the program '/nowhere/adb' was not found" in answer.err
     assert not (tmp_path / "digits").exists()
+
+
+def test_a_device_that_only_the_configuration_names_gets_nothing(call, config, tmp_path):
+    (tmp_path / "evil").write_text(f"Host *\n  ProxyCommand touch {tmp_path}/owned\n")
+    config["Devices"] = [f"ssh://board?config={tmp_path}/evil"]
+    answer = measure(call, tmp_path, config, "-n", "1")
+    assert answer.code == 0, answer.err
+    assert "'Devices' ssh://board" in answer.out
+    assert not (tmp_path / "owned").exists()
+
+
+def test_the_adb_of_another_machine_is_named_on_the_command_line():
+    content = {
+        "Name": "a",
+        "Model": {"qnn_model": "m", "InputList": "l"},
+        "Backends": ["CPU"],
+        "HostName": "x",
+    }
+    for place, host in ((BenchDevice("1234"), None), (BenchDevice("1234", "build"), "build")):
+        case = parse_bench_case(content, "c.json", BenchFiles("c.json"), BenchRuns(), place)
+        assert case.adb_host == host
+        assert bool(case.notes) == (host is None)
 
 
 @pytest.mark.parametrize(("version", "code"), [("v66", 4), ("v73", 0)])

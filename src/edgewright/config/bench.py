@@ -171,7 +171,8 @@ def parse_bench_case(
     results = files.output_base_dir_override or entry.get("HostResultsDir") or f"{root}/results"
     place = place or BenchDevice()
     libraries = _find_libraries(backends, place.dsp_type)
-    device = place.device_id_override or _find_address(entry)
+    # Only the command line: an address of the file would send the model to a place that the file chose.
+    device = place.device_id_override
     return BenchCase(
         name=entry["Name"],
         model_name=str(model.get("Name") or Path(str(path)).stem),
@@ -184,12 +185,12 @@ def parse_bench_case(
         perf_profile=str(runs.perfprofile or entry.get("PerfProfile", "default")),
         backend_config=runs.backend_config or entry.get("BackendConfig"),
         notes=(
-            *(() if device else _note_devices(entry, model)),
+            *(_note_host(entry, place) if device else _note_devices(entry, model)),
             *(f"'{key}' has no effect: QNN has no such setting" for key in _SNPE_KEYS if key in entry),
             *(f"{name} with --dsp_type {place.dsp_type} is the HTP" for name in libraries),
         ),
         device=device,
-        adb_host=place.host_name or entry.get("HostName"),
+        adb_host=place.host_name,
         device_folder=entry.get("DevicePath"),
         libraries=libraries,
     )
@@ -221,9 +222,11 @@ def _note_devices(entry: Mapping[str, Any], model: Mapping[str, Any]) -> tuple[s
     return (f"{', '.join(said)} not used: {ON_A_DEVICE}; -v ID runs it on a device",) if said else ()
 
 
-def _find_address(entry: Mapping[str, Any]) -> str | None:
-    """The first address among the devices; a serial number alone may be that of a phone elsewhere."""
-    return next((name for name in _read_names(entry.get("Devices")) if "://" in name), None)
+def _note_host(entry: Mapping[str, Any], place: BenchDevice) -> tuple[str, ...]:
+    host = entry.get("HostName")
+    if not host or place.host_name:
+        return ()
+    return (f"'HostName' {_spell(host)} not used: -r HOST names the machine whose adb is asked",)
 
 
 def _spell(value: Any) -> str:
