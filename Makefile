@@ -19,7 +19,7 @@ REST = slow or torch or browser
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version)'
-	$(PY) -c '' 2>/dev/null || $(PYTHON) -m venv --clear .venv
+	$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@$(NATIVE) || echo "the genuine QNN libraries (pip install '.[native]') are left out: HTP is the simulation"
 	@touch $@
