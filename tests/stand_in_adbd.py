@@ -113,10 +113,10 @@ class Stream:
 
 
 def run_shell(stream: Stream, command: str) -> None:
-    """A command; its streams and its exit code in packets."""
-    process = subprocess.Popen(
-        ["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    """A command; its streams and its exit code in packets. Input and output are one socket, as adbd has it."""
+    own, given = socket.socketpair()
+    process = subprocess.Popen(["sh", "-c", command], stdin=given, stdout=given, stderr=subprocess.PIPE)
+    given.close()
     lock = threading.Lock()
 
     def send(kind: int, data: bytes) -> None:
@@ -128,29 +128,28 @@ def run_shell(stream: Stream, command: str) -> None:
             send(kind, data)
 
     def feed() -> None:
-        assert process.stdin is not None
         try:
             while True:
                 kind, size = struct.unpack("<BI", stream.read(5))
                 data = stream.read(size)
                 if kind == END_OF_INPUT:
                     break
-                process.stdin.write(data)
-                process.stdin.flush()
+                own.sendall(data)
         except (EOFError, OSError):
             pass
-        process.stdin.close()
+        with contextlib.suppress(OSError):
+            own.shutdown(socket.SHUT_WR)
 
     threading.Thread(target=feed, daemon=True).start()
-    assert process.stdout is not None
     assert process.stderr is not None
-    pipes = ((STDOUT, process.stdout), (STDERR, process.stderr))
-    copies = [threading.Thread(target=copy, args=(kind, pipe.fileno())) for kind, pipe in pipes]
+    pipes = ((STDOUT, own.fileno()), (STDERR, process.stderr.fileno()))
+    copies = [threading.Thread(target=copy, args=(kind, number)) for kind, number in pipes]
     for thread in copies:
         thread.start()
     for thread in copies:
         thread.join()
     send(EXIT, bytes([process.wait() & 0xFF]))
+    own.close()
 
 
 def serve_sync(stream: Stream) -> None:

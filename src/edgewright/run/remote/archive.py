@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from edgewright.core.errors import BackendCrash, BadInput, LimitExceeded, Where, shown
-from edgewright.core.files import resolve_inside
+from edgewright.core.files import measure_file, resolve_inside
 
 MOST_FILES = 1_000_000
 # Also files that are there twice, or that are folders of others.
@@ -20,10 +20,10 @@ def pack_files(files: Mapping[str, Path], archive: Path) -> None:
     """Writes the files under their names on the device."""
     with tarfile.open(archive, "w") as tar:
         for name, path in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = measure_file(path), 0o600
             try:
                 with path.open("rb") as stream:
-                    entry = tarfile.TarInfo(name)
-                    entry.size, entry.mode = path.stat().st_size, 0o600
                     tar.addfile(entry, stream)
             except OSError as problem:
                 reason = f"'{shown(path)}' cannot be sent: {problem.strerror}"

@@ -36,11 +36,12 @@ _FOLDER = re.compile(r"/(?:[^\n]*/)?edgewright\.[A-Za-z0-9]{6,}")
 _ERRORS: dict[int, type[EdgewrightError]] = {
     error.exit_code: error for error in (UsageError, BadInput, UnsupportedFeature, EnvironmentProblem)
 }
-# The program ends with the connection: sshd and adbd close its input, which is read until then.
+# The program ends with the connection: sshd and adbd close its input, which is read until then. The shell
+# itself reads it: a cat would outlive the guard and, for adbd's input is its output too, keep that open.
 _GUARDED = """exec 3<&0
 {command} </dev/null 3<&- &
 child=$!
-(cat <&3; kill $child) >/dev/null 2>&1 &
+(while read -r _; do :; done <&3; kill $child) >/dev/null 2>&1 &
 guard=$!
 wait $child
 status=$?
@@ -58,6 +59,12 @@ class DeviceProgram:
     def is_ours(self) -> bool:
         """Whether it is that of this package, which reads more kinds of models."""
         return _OURS in self.version
+
+    @property
+    def title(self) -> str:
+        """What it says of itself, in a line."""
+        lines = self.version.splitlines()
+        return shown(lines[0]) if lines else "a program that does not tell its version"
 
 
 @dataclass(frozen=True)
@@ -171,7 +178,8 @@ def _set_paths(address: DeviceAddress) -> str:
 def _make_folder(address: DeviceAddress, connection: Connection) -> str:
     base = shlex.quote(address.folder) if address.folder else connection.folder
     finished = connection.run(f"umask 077\nmktemp -d {base}/edgewright.XXXXXXXX", _SHORT_LIMIT)
-    folder = finished.output.strip()
+    # What a login shell says comes before it.
+    folder = finished.output.strip().rpartition("\n")[2]
     if finished.code or not _FOLDER.fullmatch(folder):
         raise EnvironmentProblem(
             f"{address} could not make a folder for the run: {shown(finished.last_words())}",

@@ -1,6 +1,7 @@
 """What comes back from a device is untrusted."""
 
 import io
+import os
 import tarfile
 
 import pytest
@@ -30,6 +31,12 @@ def test_files_go_there_and_back(tmp_path):
     pack_files({"inputs/0.raw": tmp_path / "a b"}, tmp_path / "x.tar")
     unpack_files(tmp_path / "x.tar", tmp_path / "out", 1 << 20)
     assert (tmp_path / "out/inputs/0.raw").read_bytes() == b"1"
+
+
+def test_what_would_never_end_is_not_sent(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BadInput, match="not a regular file"):
+        pack_files({"inputs/0.raw": tmp_path / "pipe"}, tmp_path / "x.tar")
 
 
 @pytest.mark.parametrize(
