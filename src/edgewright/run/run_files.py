@@ -154,7 +154,7 @@ def _open_on_device(
     if outputs.engine != ENGINES[0]:
         raise UsageError("--engine is for this machine", do="leave it out")
     with run_on_device(model, file, sets, outputs.backend, address) as run:
-        notes = [f"run by {run.program.splitlines()[0]}, set up in {run.times.init / 1e3:.1f} ms"]
+        notes = [f"run by {run.program}, set up in {run.times.init / 1e3:.1f} ms"]
         if outputs.threads:
             notes.append("--threads has no effect on a device")
         average = run.times.total / max(run.times.measured, 1) / 1e6

@@ -1,36 +1,27 @@
 """qnn-net-run on another machine: the same options, files and results as here."""
 
 import json
+import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from math import prod
 from pathlib import Path
 
 from edgewright.config.net_run import Execution, InputFiles, OutputFiles, Profiling
 from edgewright.config.net_run import Model as ModelOptions
-from edgewright.core.errors import BackendCrash, EnvironmentProblem, UnsupportedFeature, shown
-from edgewright.ir.contract import dtype_word, shape_of
+from edgewright.core.errors import EnvironmentProblem, UnsupportedFeature
+from edgewright.core.files import find_existing_folder
 from edgewright.ir.graph import Graph
-from edgewright.ir.types import TensorType
-from edgewright.lower.names import sanitize_name
 from edgewright.model.model_files import find_model_file, load_model_graphs
 from edgewright.run.context.info import read_context_info
 from edgewright.run.remote.address import DeviceAddress
-from edgewright.run.remote.job import OUTPUT, DeviceProgram, DeviceSession, open_device
-from edgewright.run.remote.results import (
-    PROFILE_FILE,
-    Times,
-    list_results,
-    read_times,
-    stage_folder,
-)
+from edgewright.run.remote.job import OUTPUT, DeviceProgram, open_device
+from edgewright.run.remote.net_results import count_least_results, find_results, list_outputs
+from edgewright.run.remote.results import PROFILE_FILE, Times, read_times, stage_folder
 from edgewright.run.remote.sent_files import SentFiles, spell_backend
-from edgewright.run.run_results import RUN_FILE, OutputRecord, RunRecord
+from edgewright.run.run_results import RUN_FILE, RunRecord
 from edgewright.run.runnable import make_io_graph
-
-_NATIVE = "_native"
 
 
 @dataclass(frozen=True)
@@ -54,6 +45,7 @@ def run_on_device(
     """Runs the device's qnn-net-run with these options; its results are here complete or not at all."""
     _refuse_local_options(model)
     folder = Path(outputs.output_dir)
+    find_existing_folder(folder)
     with open_device(address) as session, tempfile.TemporaryDirectory(prefix="edgewright-") as place:
         sent = _stage(model, inputs, session.program, Path(place))
         words = [
@@ -66,7 +58,19 @@ def run_on_device(
         answer = Path(place, "answer")
         answer.mkdir()
         session.execute(sent.write_texts(Path(place)), words, answer)
-        return _keep_answer(answer / OUTPUT, folder, model, session)
+        graphs, written = _load_graphs(model), answer / OUTPUT
+        results = find_results(written, count_least_results(graphs, inputs, outputs, execution))
+        record = RunRecord(
+            *(_name_model(model), f"{model.backend} of {session.address}", str(folder)),
+            *((), list_outputs(results, graphs)),
+            is_complete=True,
+            results={str(path.relative_to(written)): {} for path in results},
+        )
+        return _keep_answer(written, record, session.program)
+
+
+def _name_model(model: ModelOptions) -> str:
+    return model.retrieve_context or ",".join(model.dlc_path or model.models or ())
 
 
 def _refuse_local_options(model: ModelOptions) -> None:
@@ -138,76 +142,29 @@ def _spell_profiling(profiling: Profiling) -> Iterator[str]:
         yield from ("--profiling_option", profiling.profiling_option)
 
 
-def _keep_answer(written: Path, folder: Path, model: ModelOptions, session: DeviceSession) -> DeviceNetRun:
+def _keep_answer(written: Path, record: RunRecord, program: DeviceProgram) -> DeviceNetRun:
     """Moves what was written to its place; its descriptions name files of the device and are made anew."""
-    if not written.is_dir():
-        raise BackendCrash(f"{session.address} wrote no folder '{OUTPUT}'", do="see what its program says")
-    (written / RUN_FILE).unlink(missing_ok=True)
-    times = read_times(written)
-    results = list_results(written)
-    # Several graphs have a folder each, which holds its results.
-    groups = [path for path in written.iterdir() if path.is_dir() and path not in results]
-    results = results or [result for group in sorted(groups) for result in list_results(group)]
-    record = RunRecord(
-        model.retrieve_context or ",".join(model.dlc_path or model.models or ()),
-        f"{model.backend} of {session.address}",
-        str(folder),
-        (),
-        _list_outputs(results, _find_types(model)),
-        max(times.measured, len(results)),
-        is_complete=True,
-        results={str(path.relative_to(written)): {} for path in results},
-    )
+    folder, times = Path(record.folder), read_times(written)
+    record.inferences = max(times.measured, len(record.results))
     has_profile = (written / PROFILE_FILE).is_file()
+    (written / RUN_FILE).unlink(missing_ok=True)
     (written / RUN_FILE).write_text(json.dumps(asdict(record), indent=1) + "\n", encoding="utf-8")
     with stage_folder(folder) as staged:
         for item in written.iterdir():
-            item.rename(staged / item.name)
+            # Temporary files may be in another file system, where renaming fails.
+            shutil.move(item, staged / item.name)
     profile = str(folder / PROFILE_FILE) if has_profile else ""
-    return DeviceNetRun(record, times, profile, (f"run by {_name_program(session.program)}",))
+    return DeviceNetRun(record, times, profile, (f"run by {program.title}",))
 
 
-def _find_types(model: ModelOptions) -> dict[str, TensorType]:
-    """The types of tensors by the names of their files; those of a library are not known here."""
-    graphs: list[Graph] = []
+def _load_graphs(model: ModelOptions) -> list[Graph]:
+    """The graphs that are run, for their types; those of a library are not known here."""
     if model.retrieve_context is not None:
         # Only the genuine libraries describe their binaries; the device has them, this machine may not.
         with suppress(EnvironmentProblem):
             infos = read_context_info(model.retrieve_context).binary.graphs
-            graphs = [make_io_graph(info) for info in infos]
-    else:
-        files = [find_model_file(Path(name)) for name in model.dlc_path or model.models or ()]
-        files = [file for file in files if file.suffix in {".json", ".dlc"}]
-        graphs = load_model_graphs(files) if files else []
-    return {sanitize_name(name): kind for graph in graphs for name, kind in graph.types.items()}
-
-
-def _list_outputs(results: Sequence[Path], types: Mapping[str, TensorType]) -> tuple[OutputRecord, ...]:
-    """The files of the first result; a file that is shorter than its tensor is a failed run."""
-    if not results:
-        return ()
-    return tuple(_describe_output(file, results[0], types) for file in sorted(results[0].rglob("*.raw")))
-
-
-def _describe_output(file: Path, folder: Path, types: Mapping[str, TensorType]) -> OutputRecord:
-    is_native = file.stem.endswith(_NATIVE)
-    name, where = file.stem.removesuffix(_NATIVE), str(file.relative_to(folder))
-    tensor_type = types.get(name)
-    if tensor_type is None:
-        return OutputRecord(name, "", ("?",), "", "" if is_native else "float32", where)
-    word = dtype_word(tensor_type.dtype)
-    size = prod(tensor_type.static_shape()) * (tensor_type.dtype.numpy.itemsize if is_native else 4)
-    length = file.stat().st_size
-    # --batch_multiplier makes it several times as long.
-    if length % size if length and size else length != size:
-        raise BackendCrash(
-            f"output '{shown(name)}' of the device has {length} bytes, expected {size}",
-            do="see whether the device has the same model",
-        )
-    kind = word if is_native else "float32"
-    return OutputRecord(name, word, shape_of(tensor_type), tensor_type.layout or "", kind, where)
-
-
-def _name_program(program: DeviceProgram) -> str:
-    lines = program.version.splitlines()
-    return shown(lines[0]) if lines else "a program that does not tell its version"
+            return [make_io_graph(info) for info in infos]
+        return []
+    files = [find_model_file(Path(name)) for name in model.dlc_path or model.models or ()]
+    files = [file for file in files if file.suffix in {".json", ".dlc"}]
+    return load_model_graphs(files) if files else []

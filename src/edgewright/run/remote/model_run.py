@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from edgewright.core.errors import UsageError, shown
+from edgewright.core.errors import BackendCrash, UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.data.tensor_files import convert_to_model_type
 from edgewright.ir.graph import Graph
@@ -72,8 +72,18 @@ def run_on_device(
         answer.mkdir()
         session.execute(sent.write_texts(folder), words, answer)
         written = answer / OUTPUT
-        results = list_results(written)
-        yield DeviceRun(session.program.version, read_times(written), written, results, graph, names, native)
+        results = _require_results(written, len(sets))
+        yield DeviceRun(session.program.title, read_times(written), written, results, graph, names, native)
+
+
+def _require_results(written: Path, count: int) -> list[Path]:
+    results = list_results(written)
+    if len(results) != count:
+        raise BackendCrash(
+            f"the device wrote {len(results)} results for {count} sets of inputs",
+            do="see what its program says",
+        )
+    return results
 
 
 def _stage_model(model: Model, file: str, session: DeviceSession, folder: Path) -> tuple[SentFiles, Graph]:

@@ -40,8 +40,10 @@ def stage_folder(folder: Path) -> Iterator[Path]:
     """A folder whose files appear in ``folder`` at the end, or not at all."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"output folder '{shown(folder)}' is a file, expected a folder")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    staged = folder.with_name(f".{folder.name[:64]}.{secrets.token_hex(4)}.part")
+    # In the folder itself where it is there: it may be '.', or the root of a file system.
+    place = folder if folder.is_dir() else folder.parent
+    place.mkdir(parents=True, exist_ok=True)
+    staged = place / f".{folder.name[:64]}.{secrets.token_hex(4)}.part"
     staged.mkdir()
     try:
         yield staged
@@ -53,9 +55,17 @@ def stage_folder(folder: Path) -> Iterator[Path]:
 
 
 def list_results(folder: Path) -> list[Path]:
-    """The folders of single runs, in their order."""
+    """The folders of single runs, in their order; one that is missing in between is a failed run."""
+    if not folder.is_dir():
+        raise BackendCrash(
+            f"the device wrote no folder '{shown(folder.name)}'", do="see what its program says"
+        )
     numbered = [(match, path) for path in folder.iterdir() if (match := _RESULT.fullmatch(path.name))]
-    return [path for match, path in sorted(numbered, key=lambda pair: int(pair[0][1]))]
+    results = [path for match, path in sorted(numbered, key=lambda pair: int(pair[0][1]))]
+    for number, path in enumerate(results):
+        if path.name != f"Result_{number}" or not path.is_dir():
+            raise BackendCrash(f"the device wrote '{path.name}', expected a folder Result_{number}")
+    return results
 
 
 def read_results(folder: Path, graph: Graph, is_native: Mapping[str, bool]) -> dict[str, Array]:
