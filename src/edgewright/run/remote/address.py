@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.words import did_you_mean
@@ -12,6 +12,8 @@ RUN_LIMIT = 600.0
 # A leading dash would be an option of the program that is started.
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\]")
+_PORT = re.compile(r"[0-9]{1,5}")
+_PASSWORD = re.compile(r":[^/@?]*@")
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
 _KEYS = {"ssh": ("tools", "folder", "limit", "config"), "adb": ("tools", "folder", "limit", "server")}
 _FORMS = "ssh://USER@HOST[:PORT] or adb://SERIAL, with ?tools=FOLDER&folder=FOLDER&limit=SECONDS"
@@ -45,8 +47,12 @@ def parse_address(text: str) -> DeviceAddress:
     """The device that a text names; one that names none is an error with the forms there are."""
     scheme, separator, rest = text.partition("://")
     if not separator or scheme not in SCHEMES:
-        raise UsageError(f"'{shown(text)}' is no address of a device", do=f"write {_FORMS}")
+        hidden = _PASSWORD.sub(":***@", text)
+        raise UsageError(f"'{shown(hidden)}' is no address of a device", do=f"write {_FORMS}")
     place, _, query = rest.partition("?")
+    # Before all else: other messages show the address.
+    if _PASSWORD.search(place):
+        raise UsageError("the address has a password, which is not used", do=f"use a key, and write {_FORMS}")
     settings = _parse_settings(scheme, query, text)
     if scheme == "adb":
         if place and not _SERIAL.fullmatch(place):
@@ -59,7 +65,12 @@ def name_adb_device(serial: str | None, server: str | None = None, folder: str |
     """The address of what the SDK's tools name by --deviceId and --remoteHost; an address stays itself."""
     if serial is not None and "://" in serial:
         return serial
-    settings = [f"{key}={value}" for key, value in (("server", server), ("folder", folder)) if value]
+    # Values may come from files: one that holds an & must not become a setting of its own.
+    settings = [
+        f"{key}={quote(str(value), safe='/:', errors='replace')}"
+        for key, value in (("server", server), ("folder", folder))
+        if value
+    ]
     return f"adb://{serial or ''}{'?' if settings else ''}{'&'.join(settings)}"
 
 
@@ -78,7 +89,7 @@ def _parse_ssh(place: str, text: str, settings: dict[str, str | float]) -> Devic
         raise UsageError(f"'{shown(user)}' is no name of a user", do=f"write {_FORMS}")
     if not _HOST.fullmatch(host):
         raise UsageError(f"'{shown(host)}' is no name of a host", do=f"write {_FORMS}")
-    if colon and not (port.isdecimal() and 0 < int(port) < 1 << 16):
+    if colon and not (_PORT.fullmatch(port) and 0 < int(port) < 1 << 16):
         raise UsageError(f"'{shown(port)}' is no port, expected a number from 1 to 65535")
     number = int(port) if colon else None
     return DeviceAddress("ssh", host.strip("[]"), user, number, text=text, **settings)  # type: ignore[arg-type]

@@ -30,6 +30,7 @@ def test_an_address_has_its_parts():
         "ssh://me@board:0",
         "ssh://me@board:x",
         "ssh://me@board:99999",
+        f"ssh://me@board:{'1' * 5000}",
         "ssh://board?tools=relative",
         "ssh://board?folder=",
         "ssh://board?limit=0",
@@ -55,3 +56,17 @@ def test_words_of_the_sdk_are_addresses():
     assert choose_device("aarch64-android", "12") == "adb://12"
     assert choose_device("x86_64-linux-clang", "12") is None
     assert choose_device("x86_64-linux-clang", "ssh://board") == "ssh://board"
+
+
+def test_a_value_stays_one_setting():
+    address = parse_address(name_adb_device("12", None, "/data/a&server=evil b+c%"))
+    assert (address.server, address.folder) == ("", "/data/a&server=evil b+c%")
+
+
+@pytest.mark.parametrize(
+    "text", ["ssh://me:secret@board", "ssh://me:secret@board?x=1", "scp://me:secret@board"]
+)
+def test_a_password_is_not_shown(text):
+    with pytest.raises(UsageError) as problem:
+        parse_address(text)
+    assert "secret" not in str(problem.value)
