@@ -113,7 +113,7 @@ class Stream:
 
 
 def run_shell(stream: Stream, command: str) -> None:
-    """A command; its streams and its exit code in packets. Input and output are one socket, as adbd has it."""
+    """A command; its streams and its exit code in packets; input and output are one socket, as in adbd."""
     own, given = socket.socketpair()
     process = subprocess.Popen(["sh", "-c", command], stdin=given, stdout=given, stderr=subprocess.PIPE)
     given.close()

@@ -3,14 +3,14 @@
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from edgewright.config.net_run import Execution, InputFiles, OutputFiles, Profiling
+from edgewright.config.net_run import ENGINES, Execution, InputFiles, OutputFiles, Profiling
 from edgewright.config.net_run import Model as ModelOptions
-from edgewright.core.errors import EnvironmentProblem, UnsupportedFeature
+from edgewright.core.errors import EnvironmentProblem, UnsupportedFeature, UsageError
 from edgewright.core.files import find_existing_folder
 from edgewright.ir.graph import Graph
 from edgewright.model.model_files import find_model_file, load_model_graphs
@@ -93,9 +93,26 @@ def _stage(model: ModelOptions, inputs: InputFiles, program: DeviceProgram, plac
         sent.add_config(Path(model.config_file))
     if model.platform_options:
         sent.words += ["--platform_options", ";".join(f"{k}:{v}" for k, v in model.platform_options)]
-    for flag, is_given in (("--use_mmap", model.use_mmap), ("--validate_binary", model.validate_binary)):
-        sent.words += [flag] * is_given
+    sent.words += _spell_model(model)
+    sent.words += _spell_own_options(model, program)
     return sent
+
+
+def _spell_model(model: ModelOptions) -> Iterator[str]:
+    if model.model_prefix != ModelOptions.model_prefix:
+        yield from ("--model_prefix", model.model_prefix)
+    yield from ["--use_mmap"] * model.use_mmap
+    yield from ["--validate_binary"] * model.validate_binary
+    yield from _spell_numbers({"--retrieve_context_timeout": model.retrieve_context_timeout})
+
+
+def _spell_own_options(model: ModelOptions, program: DeviceProgram) -> list[str]:
+    """Options that only the program of this package has."""
+    words = ["--engine", model.engine] if model.engine != ENGINES[0] else []
+    words += ["--allow_cpu_ops"] * model.allow_cpu_ops
+    if words and not program.is_ours:
+        raise UsageError(f"the device has the SDK's qnn-net-run, which has no {words[0]}", do="leave it out")
+    return words
 
 
 def _spell_inputs(inputs: InputFiles) -> Iterator[str]:
@@ -104,8 +121,13 @@ def _spell_inputs(inputs: InputFiles) -> Iterator[str]:
     )
     if inputs.native_input_tensor_names is not None:
         yield from ("--native_input_tensor_names", ",".join(inputs.native_input_tensor_names))
-    if inputs.batch_multiplier is not None:
-        yield from ("--batch_multiplier", str(inputs.batch_multiplier))
+    yield from _spell_numbers(
+        {
+            "--batch_multiplier": inputs.batch_multiplier,
+            "--max_input_cache_tensor_sets": inputs.max_input_cache_tensor_sets,
+            "--max_input_cache_size_mb": inputs.max_input_cache_size_mb,
+        }
+    )
 
 
 def _spell_outputs(outputs: OutputFiles) -> Iterator[str]:
@@ -114,21 +136,28 @@ def _spell_outputs(outputs: OutputFiles) -> Iterator[str]:
     if outputs.output_data_type != "float_only":
         yield from ("--output_data_type", outputs.output_data_type)
     yield from ["--debug"] * outputs.debug
-    for graph, names in outputs.set_output_tensors:
-        yield from ("--set_output_tensors", f"{graph}:{','.join(names)}" if graph else ",".join(names))
+    if outputs.set_output_tensors:
+        pairs = [(graph, ",".join(names)) for graph, names in outputs.set_output_tensors]
+        named = ";".join(f"{graph}:{names}" if graph else names for graph, names in pairs)
+        yield from ("--set_output_tensors", named)
     if outputs.keep_num_outputs is not None:
         yield from ("--keep_num_outputs", str(outputs.keep_num_outputs))
 
 
-def _spell_execution(execution: Execution) -> Iterator[str]:
-    numbers = {
-        "--num_inferences": execution.num_inferences,
-        "--duration": execution.duration,
-        "--timeout": execution.timeout,
-    }
+def _spell_numbers(numbers: Mapping[str, float | None]) -> Iterator[str]:
     for flag, number in numbers.items():
         if number is not None:
-            yield from (flag, f"{number:g}")
+            yield from (flag, str(int(number) if number == int(number) else number))
+
+
+def _spell_execution(execution: Execution) -> Iterator[str]:
+    yield from _spell_numbers(
+        {
+            "--num_inferences": execution.num_inferences,
+            "--duration": execution.duration,
+            "--timeout": execution.timeout,
+        }
+    )
     yield from ["--synchronous"] * execution.synchronous
     yield from ["--shared_buffer"] * execution.shared_buffer
     if execution.perf_profile != "default":
@@ -140,6 +169,12 @@ def _spell_profiling(profiling: Profiling) -> Iterator[str]:
         yield from ("--profiling_level", profiling.profiling_level)
     if profiling.profiling_option is not None:
         yield from ("--profiling_option", profiling.profiling_option)
+    yield from _spell_numbers(
+        {
+            "--graph_profiling_start_delay": profiling.graph_profiling_start_delay,
+            "--graph_profiling_num_executions": profiling.graph_profiling_num_executions,
+        }
+    )
 
 
 def _keep_answer(written: Path, record: RunRecord, program: DeviceProgram) -> DeviceNetRun:
