@@ -52,6 +52,11 @@ read -r _ _ _ parent _ < /proc/$PPID/stat
 kill -9 $parent
 sleep 20
 """
+# Says that all is well, and writes the first result only.
+LAZY_PROGRAM = f"""#!/bin/sh
+{TOOLS}/qnn-net-run "$@" || exit
+rm -rf output/Result_1
+"""
 SLEEPING_PROGRAM = """#!/bin/sh
 if [ "$1" = --version ]; then echo "QNN SDK v2.40.0"; exit 0; fi
 echo $$ > "$(dirname "$0")/pid"
@@ -185,6 +190,18 @@ def test_a_broken_connection_is_an_error_and_leaves_what_was_there(call, board, 
     assert {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()} == before
     assert not list(tmp_path.glob(".out*"))
     assert_clean(board)
+
+
+def test_results_that_are_missing_are_a_failed_run(call, phone, digits, inputs, tmp_path):
+    tools = make_program(tmp_path / "lazy", LAZY_PROGRAM)
+    words = ("--model", digits, "--backend", "cpu", "--input_list", inputs, "--output_dir", ".")
+    answer = call(net_run, *words, "--device", phone.address(tools))
+    assert answer.code == 7
+    assert "the device wrote 1 results, expected 2" in answer.err
+    assert not list(tmp_path.glob("Result_*"))
+    answer = call(net_run, *words, "--keep_num_outputs", "1", "--device", phone.address(tools))
+    assert answer.code == 0, answer.err
+    assert [path.name for path in tmp_path.glob("Result_*")] == ["Result_0"]
 
 
 def test_a_run_that_takes_too_long_is_ended_there(call, device, digits, inputs, tmp_path):

@@ -13,7 +13,7 @@ RUN_LIMIT = 600.0
 _USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*|\[[0-9A-Fa-f:.]+\]")
 _PORT = re.compile(r"[0-9]{1,5}")
-_PASSWORD = re.compile(r":[^/@?]*@")
+_PASSWORD = re.compile(r"(://[^:@]*):.*@", re.DOTALL)
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
 _KEYS = {"ssh": ("tools", "folder", "limit", "config"), "adb": ("tools", "folder", "limit", "server")}
 _FORMS = "ssh://USER@HOST[:PORT] or adb://SERIAL, with ?tools=FOLDER&folder=FOLDER&limit=SECONDS"
@@ -47,11 +47,11 @@ def parse_address(text: str) -> DeviceAddress:
     """The device that a text names; one that names none is an error with the forms there are."""
     scheme, separator, rest = text.partition("://")
     if not separator or scheme not in SCHEMES:
-        hidden = _PASSWORD.sub(":***@", text)
+        hidden = _PASSWORD.sub(r"\1:***@", text)
         raise UsageError(f"'{shown(hidden)}' is no address of a device", do=f"write {_FORMS}")
     place, _, query = rest.partition("?")
     # Before all else: other messages show the address.
-    if _PASSWORD.search(place):
+    if ":" in place.rpartition("@")[0]:
         raise UsageError("the address has a password, which is not used", do=f"use a key, and write {_FORMS}")
     settings = _parse_settings(scheme, query, text)
     if scheme == "adb":

@@ -64,7 +64,13 @@ def test_a_value_stays_one_setting():
 
 
 @pytest.mark.parametrize(
-    "text", ["ssh://me:secret@board", "ssh://me:secret@board?x=1", "scp://me:secret@board"]
+    "text",
+    [
+        "ssh://me:secret@board",
+        "ssh://me:secret@board?x=1",
+        "scp://me:x@secret@board",
+        "ssh://me:x/secret@board",
+    ],
 )
 def test_a_password_is_not_shown(text):
     with pytest.raises(UsageError) as problem:
