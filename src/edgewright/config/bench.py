@@ -67,7 +67,7 @@ class BenchDevice(OptionGroup):
         "-v",
         "--device_id_override",
         metavar="ID",
-        help="the device that runs it: its serial number in adb, or ssh://USER@HOST; it stands above Devices",
+        help="the device that runs it: its serial number in adb, or ssh://USER@HOST",
     )
     host_name: str | None = opt(
         "-r",

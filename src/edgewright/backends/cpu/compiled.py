@@ -1,6 +1,5 @@
 """Kernels of ours for the engine, compiled once on a machine; without a compiler its own ops do the same."""
 
-import ctypes
 import hashlib
 import logging
 import os
@@ -13,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
+from edgewright.backends.cpu.onnx_runtime import onnxruntime
 from edgewright.core.cache import find_cache
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.files import map_file, write_whole
@@ -56,9 +56,22 @@ def _find_library() -> Path:
     library = folder.resolve() / f"{key[:32]}.so"
     if not library.exists():
         _compile(command, source, library)
-    # Where it cannot be loaded (a folder without programs, another machine's compiler) it is not there.
-    ctypes.CDLL(str(library))
+    _load(library)
     return library
+
+
+@cache
+def _load(library: Path) -> onnxruntime.SessionOptions:
+    """Settings that hold the library: from now on it may be removed.
+
+    What cannot be loaded (from a folder without programs, for another machine) is as good as not there.
+    """
+    settings = onnxruntime.SessionOptions()
+    try:
+        settings.register_custom_ops_library(str(library))
+    except Exception as problem:
+        raise OSError(f"the engine cannot load '{library}': {problem}") from None
+    return settings
 
 
 def _check_owner(folder: Path) -> None:

@@ -176,7 +176,7 @@ def _find_difference(expected: Mapping[str, Array], computed: Mapping[str, Array
     """The largest one, as a share of an output's range; infinite where other numbers are none."""
     worst = 0.0
     for name, array in expected.items():
-        wide, other = (found.astype(np.float64) for found in (array, computed[name]))
+        wide, other = (values.astype(np.float64) for values in (array, computed[name]))
         is_number = np.isfinite(wide)
         if not np.array_equal(wide[~is_number], other[~is_number], equal_nan=True):
             return np.inf
