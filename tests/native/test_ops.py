@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from edgewright.core.errors import BackendCrash
 from tests.native.op_cases import Case, Outcome, cases, outcome
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "native.md"
@@ -37,6 +38,8 @@ def listed() -> dict[str, str]:
 
 
 EXCEPTIONS = listed()
+# The library itself ends while it compiles these, unless it has compiled other graphs before.
+MAY_CRASH = ("BoxWithNmsLimit-counted",)
 
 
 def is_as_listed(found: Outcome, figure: str) -> bool:
@@ -49,7 +52,11 @@ def is_as_listed(found: Outcome, figure: str) -> bool:
 
 @pytest.mark.parametrize("case", list(cases()), ids=lambda case: case.id)
 def test_simulation_and_emulator_agree(case: Case) -> None:
-    found = outcome(case)
+    try:
+        found = outcome(case)
+    except BackendCrash:
+        assert case.id.startswith(MAY_CRASH)
+        return
     assert not (case.id.startswith(CORE) and found.refused.startswith("error")), found.refused
     if case.id in EXCEPTIONS:
         assert is_as_listed(found, EXCEPTIONS[case.id]), found

@@ -1,6 +1,7 @@
 """Which nodes of a fixed-point graph HTP rounds in its own way, and how they are written for the engine."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -56,6 +57,8 @@ PAIR = 2
 
 def htp_sums(graph: Graph, node: Node) -> SumForm | None:
     """The form of a node of 8 or 16 bits; None where it is not known, or ordinary rounding does the same."""
+    # An op that stands for another has the arithmetic of that one.
+    node = replace(node, op=node.op.specific())
     is_moved = node.op.keeps_encoding and not fills_gaps(node.op)
     rule = RULES.get(type(node.op), move_values if is_moved else None)
     if _has_width(graph, node, is_wide):
