@@ -34,7 +34,7 @@ KNOWN = (
     r"the libraries refuse it",
     r"a runtime of language models is not installed",
 )
-LIMIT = 10
+LIMIT = 12
 
 
 @dataclass(frozen=True)
