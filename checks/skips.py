@@ -34,7 +34,7 @@ KNOWN = (
     r"the libraries refuse it",
     r"a runtime of language models is not installed",
 )
-LIMIT = 12
+LIMIT = 10
 
 
 @dataclass(frozen=True)
