@@ -246,6 +246,12 @@ def list_wiring() -> Iterator[Case]:
         model([h.make_node("Relu", ["x"], ["y"])], weights=[const("y", np.float32(2))]),
         codes=(3,),
     )
+    yield case(
+        "an output declared as int64 and computed as float",
+        model([h.make_node("Relu", ["x"], ["y"])], outputs=[info("y", X, T.INT64)]),
+        codes=(3,),
+        says="'y' is declared as int64 and computed as float",
+    )
     yield case("no graph", onnx.ModelProto(ir_version=8).SerializeToString(), codes=(3,))
     yield case("no outputs", model([h.make_node("Relu", ["x"], ["y"])], outputs=[]), codes=(3,))
 

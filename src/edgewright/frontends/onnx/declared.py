@@ -1,13 +1,17 @@
 """Types that an ONNX file declares for its values."""
 
+from collections.abc import Mapping
+
 import onnx
 
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UnsupportedOp, Where, shown
+from edgewright.core.numbers import DType
 from edgewright.frontends._common.stored import LARGEST_DIM, LARGEST_RANK
 from edgewright.frontends.onnx.order import check_name
 from edgewright.frontends.onnx.reader import OnnxFile
-from edgewright.frontends.onnx.tensors import find_dtype
+from edgewright.frontends.onnx.signature import spell_dtype
+from edgewright.frontends.onnx.tensors import DTYPES, find_dtype
 from edgewright.ir.dims import Dim, symbol
 from edgewright.ir.types import TensorType
 
@@ -40,6 +44,35 @@ def find_declared_type(file: OnnxFile, name: str) -> TensorType | None:
     where = Where(file=file.name, tensor=name)
     declared = item.type.tensor_type
     return TensorType(_read_dims(declared.shape, name, where), find_dtype(declared.elem_type, where))
+
+
+def check_output_dtypes(file: OnnxFile, inputs: Mapping[str, DType], outputs: Mapping[str, DType]) -> None:
+    """Refuses outputs that the file declares with another datatype than its nodes compute."""
+    if _list_other_dtypes({item.name: item for item in file.graph.input}, inputs):
+        return  # inputs of other datatypes than declared make other outputs than declared
+    other = _list_other_dtypes(file.value_info, outputs)
+    if other:
+        each = (
+            f"'{shown(n)}' is declared as {said} and computed as {spell_dtype(outputs[n])}"
+            for n, said in other
+        )
+        raise BadInput(
+            f"outputs contradict the graph: {'; '.join(each)}",
+            Where(file=file.name),
+            do="export the model again, or declare the outputs as they are computed",
+        )
+
+
+def _list_other_dtypes(
+    items: Mapping[str, onnx.ValueInfoProto], dtypes: Mapping[str, DType]
+) -> list[tuple[str, str]]:
+    """The values whose declared datatype is another one, with the declared one."""
+    codes = {name: items[name].type.tensor_type.elem_type for name in dtypes if name in items}
+    return [
+        (name, onnx.TensorProto.DataType.Name(code).lower())
+        for name, code in codes.items()
+        if code and DTYPES.get(code, dtypes[name]) != dtypes[name]
+    ]
 
 
 def _read_dims(shape: onnx.TensorShapeProto, name: str, where: Where) -> tuple[Dim, ...]:

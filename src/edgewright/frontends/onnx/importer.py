@@ -12,7 +12,7 @@ from edgewright.frontends._common.imported import BoundInput, Imported, NodeName
 from edgewright.frontends._common.importer import GraphImporter
 from edgewright.frontends.onnx import registry
 from edgewright.frontends.onnx.context import Context
-from edgewright.frontends.onnx.declared import find_declared_type
+from edgewright.frontends.onnx.declared import check_output_dtypes, find_declared_type
 from edgewright.frontends.onnx.expand import bind_attributes, call_of, find_definition
 from edgewright.frontends.onnx.foreign import keep_as_source_op, make_unknown_op_error
 from edgewright.frontends.onnx.order import Captures, check_name, list_needed_nodes
@@ -186,6 +186,16 @@ class Importer(GraphImporter):
 
     def _find_declared_type(self, name: str) -> TensorType | None:
         return find_declared_type(self._file, name)
+
+    def _declare_outputs(self) -> None:
+        types = self._graph.types
+        values = {name: self._scopes.resolve(name) for name in self._outputs}
+        check_output_dtypes(
+            self._file,
+            {name: bound.tensor_type.dtype for name, bound in self._inputs.items()},
+            {name: types[value].dtype for name, value in values.items() if value in types},
+        )
+        super()._declare_outputs()
 
     def _declare_constants(self, source: onnx.GraphProto) -> dict[str, str]:
         """Declares the tensors that a graph stores; an input that was given a value hides its default."""

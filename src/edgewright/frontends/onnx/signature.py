@@ -114,13 +114,15 @@ def _check_dtype(node: SourceNode, formal: _Formal, dtype: DType, meaning: dict[
     expected = meaning.setdefault(formal.variable, dtype) if formal.variable else dtype
     if expected != dtype:
         raise TypeMismatch(
-            f"input '{formal.name}' is {_spell(dtype)}, expected {_spell(expected)} as an input before it",
+            f"input '{formal.name}' is {spell_dtype(dtype)}, "
+            f"expected {spell_dtype(expected)} as an input before it",
             node.where,
             do="cast one of them in the source model",
         )
-    if f"tensor({_spell(dtype)})" not in formal.dtypes:
+    if f"tensor({spell_dtype(dtype)})" not in formal.dtypes:
         raise TypeMismatch(
-            f"input '{formal.name}' is {_spell(dtype)}, which ONNX does not define for opset {node.version}",
+            f"input '{formal.name}' is {spell_dtype(dtype)}, "
+            f"which ONNX does not define for opset {node.version}",
             node.where,
             do="cast it in the source model",
         )
@@ -130,5 +132,6 @@ def _spell_kind(code: int) -> str:
     return onnx.AttributeProto.AttributeType.Name(code).lower() if code in range(15) else str(code)
 
 
-def _spell(dtype: DType) -> str:
+def spell_dtype(dtype: DType) -> str:
+    """A datatype as ONNX writes it."""
     return onnx.TensorProto.DataType.Name(ONNX_CODES[dtype]).lower() if dtype in ONNX_CODES else dtype.name
