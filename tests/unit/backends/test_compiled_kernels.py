@@ -182,19 +182,3 @@ def test_elements_of_16_bits_are_combined_in_one_pass(monkeypatch, op, first, se
     plain = simulate(model, samples, 16)
     for name, expected in plain.items():
         np.testing.assert_array_equal(compiled[name], expected, err_msg=name)
-
-
-@pytest.mark.parametrize("act_bits", [8, 16])
-def test_rows_of_a_product_do_not_depend_on_their_number(act_bits):
-    rng = np.random.default_rng(1)
-    weights = numpy_helper.from_array(rng.normal(size=(2050, 33)).astype(np.float32), "w")
-    node = helper.make_node("MatMul", ["x", "w"], ["y"])
-    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ("n", 2050))]
-    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
-    graph = helper.make_graph([node], "rows", inputs, outputs, [weights])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    rows = np.abs(rng.normal(size=(24, 2050))).astype(np.float32)
-    quantized = ew.quantize(model, [{"x": rows}], act_bw=act_bits, weight_bw=8)
-    together = quantized.run({"x": rows}, backend="htp-sim")["y"]
-    apart = [quantized.run({"x": row[None]}, backend="htp-sim")["y"] for row in rows]
-    np.testing.assert_array_equal(together, np.concatenate(apart))
