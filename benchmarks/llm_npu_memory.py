@@ -1,8 +1,8 @@
 """Peak memory, time and files of `edgewright llm build` on a generated checkpoint of a known model's shapes.
 
 python -m benchmarks.llm_npu_memory FOLDER [--shapes phi-4-mini] [--layers 32] [--precision w4a16]
-[--recipe lpbq] [--compile]: writes the checkpoint (bf16, in shards) into FOLDER where it is not there yet, and
-builds it in a process of its own.
+[--recipe lpbq] [--compile]: writes the checkpoint (bf16, in shards) into FOLDER where it is not there yet,
+and builds it in a process of its own.
 """
 
 import argparse
