@@ -1,7 +1,8 @@
-"""Peak memory, time and files of `edgewright llm build` on a generated checkpoint of Phi-4-mini's shapes.
+"""Peak memory, time and files of `edgewright llm build` on a generated checkpoint of a known model's shapes.
 
-python -m benchmarks.llm_npu_memory FOLDER [--layers 32] [--precision w4a16] [--compile]: writes the
-checkpoint (bf16, in shards) into FOLDER where it is not there yet, and builds it in a process of its own.
+python -m benchmarks.llm_npu_memory FOLDER [--shapes phi-4-mini] [--layers 32] [--precision w4a16]
+[--recipe lpbq] [--compile]: writes the checkpoint (bf16, in shards) into FOLDER where it is not there yet,
+and builds it in a process of its own.
 """
 
 import argparse
@@ -15,7 +16,7 @@ import numpy as np
 
 from benchmarks.llm_memory import write_checkpoint
 
-CONFIG: dict[str, Any] = {
+PHI_4_MINI: dict[str, Any] = {
     "model_type": "phi3",
     "architectures": ["Phi3ForCausalLM"],
     "torch_dtype": "bfloat16",
@@ -34,6 +35,24 @@ CONFIG: dict[str, Any] = {
     "bos_token_id": 199_999,
     "eos_token_id": 199_999,
 }
+QWEN_2_5_HALF: dict[str, Any] = {
+    "model_type": "qwen2",
+    "architectures": ["Qwen2ForCausalLM"],
+    "torch_dtype": "bfloat16",
+    "hidden_size": 896,
+    "intermediate_size": 4864,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 14,
+    "num_key_value_heads": 2,
+    "vocab_size": 151_936,
+    "tie_word_embeddings": True,
+    "max_position_embeddings": 32_768,
+    "rope_theta": 1e6,
+    "rms_norm_eps": 1e-6,
+    "bos_token_id": 151_643,
+    "eos_token_id": 151_645,
+}
+SHAPES = {"phi-4-mini": PHI_4_MINI, "qwen2.5-0.5b": QWEN_2_5_HALF}
 CHILD = """
 import json, resource, sys
 from edgewright.llm.npu.build_model import BuildRequest, build_language_model
@@ -47,7 +66,7 @@ print(json.dumps(record | {"file_mb": {name: size // 10**6 for name, size in bui
 
 def build(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """What the process that builds says of itself."""
-    tokens = np.random.default_rng(0).integers(0, CONFIG["vocab_size"], options.tokens)
+    tokens = np.random.default_rng(0).integers(0, SHAPES[options.shapes]["vocab_size"], options.tokens)
     np.save(folder / "calib.npy", tokens)
     request = {
         "checkpoint": str(folder / "model"),
@@ -55,6 +74,7 @@ def build(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         "target": "SM8650",
         "calibration": str(folder / "calib.npy"),
         "precision": options.precision,
+        "recipe": options.recipe,
         "effort": options.effort,
         "prefill": 128,
         "context": 4096,
@@ -71,14 +91,17 @@ def main() -> None:
     """Writes the checkpoint, builds it and prints what that took."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--layers", type=int, default=CONFIG["num_hidden_layers"])
+    parser.add_argument("--shapes", choices=list(SHAPES), default="phi-4-mini")
+    parser.add_argument("--layers", type=int)
     parser.add_argument("--precision", default="w4a16")
+    parser.add_argument("--recipe", default="lpbq")
     parser.add_argument("--effort", default="fast")
     parser.add_argument("--tokens", type=int, default=512)
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--share_weights", action="store_true")
     options = parser.parse_args()
-    write_checkpoint(options.folder / "model", options.layers, CONFIG)
+    config = SHAPES[options.shapes]
+    write_checkpoint(options.folder / "model", options.layers or config["num_hidden_layers"], config)
     print(json.dumps(build(options.folder, options), indent=1))
 
 

@@ -52,7 +52,7 @@ def add_blocks(
         raise BadInput(f"the scale of a block is not a number from 1 to {LARGEST_FACTOR}", where)
     return Encoding(
         *(channels.scales, channels.offsets, axis, channels.bitwidth),
-        *(along, dims[along] // blocks, tuple(factors)),
+        *(along, dims[along] // blocks, bytes(factors)),
     )
 
 

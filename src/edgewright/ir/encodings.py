@@ -26,7 +26,8 @@ class Encoding:
     bitwidth: int = 8
     block_axis: int | None = None
     block_size: int = 0
-    block_scales: tuple[int, ...] = ()
+    # Bytes, as QNN stores them: a large model has millions.
+    block_scales: bytes = b""
 
     def __post_init__(self) -> None:
         """Scales are single precision, as QNN stores them: a file gives back what was written."""
@@ -101,9 +102,8 @@ class Encoding:
         assert self.block_axis is not None
         slices, size = shape[self.axis], shape[self.block_axis]
         count = -(-size // self.block_size)
-        factors = np.asarray(self.block_scales or 1.0, np.float64).reshape(
-            slices if self.block_scales else 1, -1
-        )
+        factors = np.frombuffer(self.block_scales or b"\1", np.uint8).astype(np.float64)
+        factors = factors.reshape(slices if self.block_scales else 1, -1)
         scales = np.asarray(self.scales, np.float64).reshape(slices, -1) * factors
         offsets = np.asarray(self.offsets, np.float64).reshape(slices, -1)
         spread = self._spread(np.broadcast_to(scales, (slices, count)), len(shape), size)

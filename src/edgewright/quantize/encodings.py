@@ -119,10 +119,10 @@ def encode_blocks(real: Array, axis: int, block_axis: int, block_size: int) -> E
     steps = np.maximum(blocks.max(-1, initial=0), SMALLEST_RANGE / 2) / 7
     scales = _round_to_single(steps.max(1, keepdims=True) / BLOCK_FACTORS)
     # Up: a block whose factor is rounded down would lose its largest weights.
-    factors = np.clip(np.ceil(steps / scales - 1e-6), 1, BLOCK_FACTORS).astype(np.int64)
+    factors = np.clip(np.ceil(steps / scales - 1e-6), 1, BLOCK_FACTORS)
     return Encoding(
         *(tuple(scales.reshape(-1).tolist()), (0,) * channels, axis, 4),
-        *(block_axis, block_size, tuple(factors.reshape(-1).tolist())),
+        *(block_axis, block_size, factors.astype(np.uint8).tobytes()),
     )
 
 

@@ -192,7 +192,7 @@ def _place_blocks(graph: Graph, value: str, tensor: TensorEncoding, uses: _Uses)
         raise _make_misfit_error(tensor, "the blocks are asymmetric, expected symmetric ones")
     encoding = Encoding(
         *(tensor.scales, offsets, roles.axis, tensor.bits),
-        *(roles.block_axis, tensor.block_size, tensor.block_scales),
+        *(roles.block_axis, tensor.block_size, bytes(tensor.block_scales)),
     )
     return Placed(_get_signed_type(tensor.bits), encoding)
 

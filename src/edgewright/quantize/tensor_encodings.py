@@ -117,7 +117,7 @@ def make_entry(name: str, tensor_type: TensorType, *, is_param: bool) -> TensorE
         highs=highs,
         axis=encoding.axis if encoding.block_axis is None else encoding.block_axis,
         block_size=encoding.block_size,
-        block_scales=encoding.block_scales,
+        block_scales=tuple(encoding.block_scales),
         expanded_bits=8 if encoding.block_scales else 0,
     )
 

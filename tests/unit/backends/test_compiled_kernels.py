@@ -5,7 +5,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import edgewright as ew
+from edgewright.backends.cpu import node_writer
 from edgewright.backends.cpu.compiled import SWITCH, find_kernels
+from edgewright.backends.cpu.fused_steps import combine_in_one_pass
 from edgewright.core.cache import CACHE
 
 
@@ -133,3 +135,50 @@ def test_gates_of_8_bits_run_on_the_engine():
     quantized = ew.quantize(model, samples, act_bw=8, weight_bw=8)
     quantized.run(samples[0], backend="htp-sim")
     assert set(quantized.placement().values()) == {"engine"}
+
+
+@pytest.mark.parametrize("op", ["Add", "Sub", "Mul"])
+@pytest.mark.parametrize(
+    ("first", "second", "order"),
+    [
+        ((3, 5, 7), (3, 5, 7), None),
+        ((2, 3, 1, 40), (1, 1, 1, 40), None),
+        ((2, 1, 4, 600), (3, 1, 600), None),
+        ((5, 1), (1, 9), None),
+        ((1,), (4, 1030), None),
+        ((2, 5, 3), (2, 3, 5), [0, 2, 1]),
+    ],
+)
+def test_elements_of_16_bits_are_combined_in_one_pass(monkeypatch, op, first, second, order):
+    rng = np.random.default_rng(first[0])
+    constant = (rng.normal(size=second[-1:]) * 2).astype(np.float32)
+    nodes = [
+        *([helper.make_node("Transpose", ["a"], ["turned"], perm=order)] if order else []),
+        helper.make_node(op, ["turned" if order else "a", "b"], ["c"]),
+        helper.make_node(op, ["c", "constant"], ["y"]),
+    ]
+    inputs = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in (("a", first), ("b", second))
+    ]
+    outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("c", "y")]
+    stored = [numpy_helper.from_array(constant, "constant")]
+    graph = helper.make_graph(nodes, "elements", inputs, outputs, stored)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    samples = [
+        {"a": rng.normal(size=first).astype(np.float32), "b": 3 * rng.normal(size=second).astype(np.float32)}
+    ]
+    written = []
+
+    def note(*arguments):
+        written.append(combine_in_one_pass(*arguments))
+        return written[-1]
+
+    monkeypatch.setattr(node_writer, "combine_in_one_pass", note)
+    compiled = simulate(model, samples, 16)
+    assert written
+    monkeypatch.setenv(SWITCH, "0")
+    find_kernels.cache_clear()
+    plain = simulate(model, samples, 16)
+    for name, expected in plain.items():
+        np.testing.assert_array_equal(compiled[name], expected, err_msg=name)

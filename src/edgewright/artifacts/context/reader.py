@@ -200,7 +200,7 @@ def _read_blocks(fields: Fields, rank: int) -> dict[str, Any]:
     return {
         "block_axis": fields.integer("axis", 0, max(rank - 1, 0)),
         "block_size": fields.integer("size", 1, _UINT32),
-        "block_scales": fields.integers(0, _UINT32, "scales"),
+        "block_scales": bytes(fields.integers(0, 255, "scales")),
     }
 
 

@@ -399,7 +399,7 @@ def _read_offset(offset: int, bits: int, where: Where) -> int:
 
 def _read_factors(items: list[Any], where: Where) -> tuple[int, ...]:
     flat = np.array(items, object).reshape(-1).tolist()
-    return tuple(as_integer(item, "a factor of a block", where, 1, 1 << 16) for item in flat)
+    return tuple(as_integer(item, "a factor of a block", where, 1, 255) for item in flat)
 
 
 def _read_integer(item: Any, where: Where) -> int:

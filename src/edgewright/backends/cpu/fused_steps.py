@@ -8,6 +8,8 @@ import numpy as np
 
 from edgewright.backends.cpu.compiled import DOMAIN, find_kernels
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.op import Op
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, ElementWiseSubtract
 from edgewright.ops.windows import Geometry
 
 if TYPE_CHECKING:
@@ -18,6 +20,12 @@ if TYPE_CHECKING:
 LETTERS = {"Floor": "f", "Round": "r", "Add": "a", "Mul": "m", "Max": "u", "Min": "l"}
 CASTS = {DType.FLOAT_64: "d", DType.FLOAT_32: "s"}
 ROUNDING_OPS = {DType.UFIXED_POINT_8: "RoundSums8", DType.UFIXED_POINT_16: "RoundSums16"}
+# How two values become one.
+COMBINATIONS: dict[type[Op], str] = {
+    ElementWiseAdd: "+",
+    ElementWiseSubtract: "-",
+    ElementWiseMultiply: "*",
+}
 # Of the numbers that the kernel takes at once, and of the letters that it has room for.
 BLOCK, MOST_LETTERS = 512, 63
 
@@ -93,6 +101,32 @@ def round_in_one_pass(
         second=second.letters,
         steps=last.letters,
         axis=axis,
+        zero=zero,
+    )
+
+
+def can_combine(op: Op, types: Sequence[DType]) -> bool:
+    """Whether the kernel computes an op on values of these types."""
+    is_wide = set(types) == {DType.UFIXED_POINT_16}
+    return type(op) in COMBINATIONS and is_wide and find_kernels() is not None
+
+
+def combine_in_one_pass(
+    w: "Writer", op: Op, sides: Sequence[str], numbers: Array, steps: Sequence["Step"], zero: int
+) -> str:
+    """The integers that are stored for a sum or a product of two values of 16 bits, element by element.
+
+    Numbers are the offset and the factor of each side.
+    """
+    program = _spell_steps(steps)
+    assert program is not None
+    operands = np.asarray([*program.operands, 0.0], np.float64).reshape(-1, 1)
+    return w.node(
+        "CombineWords",
+        *(*sides, w.constant(numbers), w.constant(operands.astype(np.float32)), w.constant(operands)),
+        domain=DOMAIN,
+        first=COMBINATIONS[type(op)],
+        steps=program.letters,
         zero=zero,
     )
 

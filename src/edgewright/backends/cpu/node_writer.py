@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from edgewright.backends.cpu.exact_products import write_exact_sums
+from edgewright.backends.cpu.fused_steps import can_combine, combine_in_one_pass
 from edgewright.backends.cpu.halves import HalfArithmetic, halve_value, look_up_half
 from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.packed import is_packed
@@ -121,6 +122,10 @@ class NodeWriter(Writer):
         stored = self.graph.types[node.outputs[0]]
         if form.table is not None:
             return [look_up(self, self.value(next(iter(form.inputs))), form.table)]
+        if form.factors and can_combine(
+            node.op, [self.graph.types[v].dtype for v in (*node.inputs, *node.outputs)]
+        ):
+            return self._combine(node, form)
         given = self.graph.types[node.inputs[0]].encoding
         if form.wide is not None:
             sums = self._write_wide_sums(lowering, node, form, form.wide)
@@ -131,6 +136,19 @@ class NodeWriter(Writer):
         else:
             sums = [self._write_whole(lowering, node, form)]
         return [round_sums(self, sums, form, stored, stored.rank - 1)]
+
+    def _combine(self, node: Node, form: SumForm) -> list[str]:
+        """Both sides as they are stored: our kernel counts, combines and rounds them."""
+        encoding = self.graph.types[node.outputs[0]].encoding
+        assert encoding is not None
+        zero = -encoding.offsets[0]
+        numbers = [(form.inputs[value].offsets[0], form.factors[value]) for value in node.inputs]
+        sides = np.asarray(numbers, np.float64)
+
+        def write(w: Writer, op: Op, inputs: list[str], _: Node) -> str:
+            return combine_in_one_pass(w, op, inputs, sides, form.steps, zero)
+
+        return self._write_turned(write, node) or self._run_lowering(write, node.op, node, None)
 
     def _write_wide_sums(self, lowering: Lowering, node: Node, form: SumForm, wide: WideSums) -> list[str]:
         """The sums of high and of low bytes."""

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from edgewright.core.numbers import Array
 from edgewright.llm.load.spec import ModelSpec
 from edgewright.llm.npu.array_store import RowTable
@@ -52,9 +50,9 @@ class CalibrationRun:
 
     def run_layer(self, number: int, model: Model) -> list[Sample]:
         """What a layer is fed with; afterwards the states are those after it."""
-        samples, zero = [], np.zeros((), np.float32)
+        samples = []
         for text in self._texts:
-            past = LayerStates(self._spec, number, self._shape.context, (zero, zero))
+            past = LayerStates(self._spec, number, self._shape.context)
             for piece in text:
                 # Later pieces change the buffers.
                 earlier = {name: array.copy() for name, array in past.feed(self._shape).items()}

@@ -1,6 +1,6 @@
 """What a run of a decoder's graphs is fed with: tokens, their positions, and the states of earlier ones."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -13,6 +13,13 @@ from edgewright.llm.rotary import make_rotary_tables
 
 # Far below every score, and near enough that 16 bits still tell scores apart.
 HIDDEN = -100.0
+# What a graph stores for the real numbers of an input, by its name.
+Encode = Callable[[str, Array], Array]
+
+
+def keep_floats(name: str, values: Array) -> Array:
+    """For graphs of real numbers."""
+    return values
 
 
 class Positions:
@@ -21,17 +28,21 @@ class Positions:
     Args:
         spec: the model.
         length: tokens of the longest text; LongRoPE has other factors for long texts.
+        encode: what graphs store; asked once, not at every token.
     """
 
-    def __init__(self, spec: ModelSpec, length: int) -> None:
+    def __init__(self, spec: ModelSpec, length: int, encode: Encode = keep_floats) -> None:
         self._window = spec.window
-        self._tables = make_rotary_tables(spec, length)
+        tables = dict(zip((COSINES, SINES), make_rotary_tables(spec, length), strict=True))
+        self._tables = {name: encode(name, table) for name, table in tables.items()}
+        self._zeros = {name: encode(name, np.zeros((), np.float32)) for name in tables}
+        self._seen, self._hidden = encode(MASK, np.array([0, HIDDEN], np.float32))
 
     def feed(self, start: int, count: int, shape: GraphShape) -> dict[str, Array]:
         """Of a run that takes so many tokens after others; they stand at the end of what it takes."""
         inputs = {MASK: self._make_mask(start, count, shape)}
-        for name, table in zip((COSINES, SINES), self._tables, strict=True):
-            rows = np.zeros((1, 1, shape.tokens, table.shape[1]), np.float32)
+        for name, table in self._tables.items():
+            rows = np.full((1, 1, shape.tokens, table.shape[1]), self._zeros[name])
             rows[0, 0, shape.tokens - count :] = table[start : start + count]
             inputs[name] = rows
         return inputs
@@ -48,7 +59,8 @@ class Positions:
             is_seen &= back < self._window
         # What stands where no token is looks at itself alone, so that its softmax has a sum.
         is_seen[np.arange(shape.tokens), np.arange(shape.past, shape.context)] = True
-        return np.where(is_seen, np.float32(0), np.float32(HIDDEN))[None, None]
+        mask: Array = np.where(is_seen, self._seen, self._hidden)
+        return mask[None, None]
 
 
 class LayerStates:
@@ -58,12 +70,12 @@ class LayerStates:
         spec: the model.
         number: of the layer.
         context: tokens of the longest text.
-        empty: what stands for 0 in keys and in values, with the type in which they are kept.
+        encode: what graphs store.
     """
 
-    def __init__(self, spec: ModelSpec, number: int, context: int, empty: tuple[Array, Array]) -> None:
-        keys, values = empty
+    def __init__(self, spec: ModelSpec, number: int, context: int, encode: Encode = keep_floats) -> None:
         self._names = [[name.format(kind=kind, layer=number) for kind in KINDS] for name in (PAST, PRESENT)]
+        keys, values = (encode(name, np.zeros((), np.float32)) for name in self._names[0])
         self._keys = np.full((spec.kv_heads, 1, spec.head_dim, context), keys)
         self._values = np.full((spec.kv_heads, 1, context, spec.head_dim), values)
 
@@ -98,7 +110,7 @@ class TextState:
     Args:
         spec: the model.
         context: tokens that one run looks at, at most.
-        empty: what stands for 0 in the keys and values of each layer; real numbers where nothing is said.
+        encode: what graphs store; real numbers where nothing is said.
         length: tokens of the longest text that is expected; LongRoPE has other factors for long texts.
     """
 
@@ -106,16 +118,12 @@ class TextState:
         self,
         spec: ModelSpec,
         context: int,
-        empty: list[tuple[Array, Array]] | None = None,
+        encode: Encode = keep_floats,
         length: int | None = None,
     ) -> None:
-        zero = np.zeros((), np.float32)
         self._context, self.length = context, 0
-        self._positions = Positions(spec, length or context)
-        self._layers = [
-            LayerStates(spec, number, context, empty[number] if empty else (zero, zero))
-            for number in range(spec.layers)
-        ]
+        self._positions = Positions(spec, length or context, encode)
+        self._layers = [LayerStates(spec, number, context, encode) for number in range(spec.layers)]
 
     def feed(self, tokens: Array, shape: GraphShape) -> dict[str, Array]:
         """The inputs of a run."""

@@ -12,7 +12,7 @@ from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.llm.load.config import read_model_spec
 from edgewright.llm.npu.check_graph import check_graph
-from edgewright.llm.npu.decoder_graph import EMBEDDINGS, KINDS, LOGITS, PAST, PRESENT, TOKENS, name_state
+from edgewright.llm.npu.decoder_graph import EMBEDDINGS, LOGITS, TOKENS, name_state
 from edgewright.llm.npu.feed import TextState
 from edgewright.llm.npu.genie import TABLE
 from edgewright.llm.npu.manifest import DECODE, PREFILL, Part, read_manifest
@@ -62,7 +62,7 @@ class NpuDecoder:
         self._ready: dict[str, _ReadyGraph] = {}
         self._graphs: dict[str, Graph] = {}
         self._limited = self._kept = 0
-        self.reset()
+        self._known, self._state = np.zeros(0, np.int64), self._start(is_long=False)
 
     def get_room(self) -> int:
         """Tokens that the graphs look back on."""
@@ -70,8 +70,8 @@ class NpuDecoder:
 
     def reset(self) -> None:
         """Forgets all tokens."""
-        self._known = np.zeros(0, np.int64)
-        self._state = self._start(is_long=False)
+        self._limited, self._kept = self._count_limited()
+        self._known, self._state = np.zeros(0, np.int64), self._start(is_long=False)
 
     def feed(self, tokens: Array) -> Array:
         """The logits after each of these tokens."""
@@ -84,7 +84,8 @@ class NpuDecoder:
 
     def get_limit_share(self) -> float:
         """The share of keys and values so far, of all texts, that are at an end of their range."""
-        return self._limited / max(self._kept, 1)
+        limited, kept = self._count_limited()
+        return limited / max(kept, 1)
 
     def list_states(self) -> list[Array]:
         """Keys and values of all layers for the tokens so far, as they are stored."""
@@ -121,19 +122,20 @@ class NpuDecoder:
         for part in self._parts:
             values |= self._open(part, kind).run(values)
         self._state.take(values, len(tokens))
-        self._count_limited(values, len(tokens))
         return np.asarray(values[LOGITS][0, -len(tokens) :], np.float32)
 
-    def _count_limited(self, values: dict[str, Array], count: int) -> None:
-        """Values beyond their range are cut off there: they must be few."""
-        for layer in range(self._spec.layers):
-            for kind, axis in zip(KINDS, (3, 2), strict=True):
-                states = values[PRESENT.format(kind=kind, layer=layer)]
-                newest = np.take(states, range(states.shape[axis] - count, states.shape[axis]), axis)
-                if newest.dtype.kind == "u":
-                    is_limited = (newest == 0) | (newest == np.iinfo(newest.dtype).max)
-                    self._limited += int(is_limited.sum())
-                self._kept += newest.size
+    def _count_limited(self) -> tuple[int, int]:
+        """Keys and values at an end of their range, and all, with those of earlier texts.
+
+        Values beyond their range are cut off there: they must be few.
+        """
+        limited, kept = self._limited, self._kept
+        for states in self._state.list_states():
+            kept += states.size
+            if states.dtype.kind == "u":
+                ends = (states == 0) | (states == np.iinfo(states.dtype).max)
+                limited += int(np.count_nonzero(ends))
+        return limited, kept
 
     def _must_turn_anew(self, count: int) -> bool:
         """Whether LongRoPE's other factors are needed from here on."""
@@ -145,16 +147,15 @@ class NpuDecoder:
         rope, context = self._spec.rope, self._manifest.context
         is_short = bool(rope.short_factors) and not is_long
         length = min(context, rope.original_context) if is_short else context
-        return TextState(self._spec, context, self._list_empty_states(), length)
+        return TextState(self._spec, context, self._encode, length)
 
-    def _list_empty_states(self) -> list[tuple[Array, Array]]:
-        """What stands for 0 in keys and values, as they are stored."""
-        layers = [(self._find_graph(part, DECODE), layer) for part in self._parts for layer in part.layers]
-        keys, values = (
-            [_encode_zero(graph, PAST.format(kind=kind, layer=layer)) for graph, layer in layers]
-            for kind in KINDS
-        )
-        return list(zip(keys, values, strict=True))
+    def _encode(self, name: str, values: Array) -> Array:
+        """Real numbers as the graphs store them; all have the same encoding by that name."""
+        graphs = (self._find_graph(part, DECODE) for part in self._parts)
+        stored = next((graph.types[name] for graph in graphs if name in graph.types), None)
+        if stored is None or stored.encoding is None:
+            return values
+        return stored.encoding.encode(values, stored.dtype)
 
     def _read_embeddings(self, values: dict[str, Array], graph: Graph) -> dict[str, Array]:
         """Rows of the table, where it is outside and this graph takes them."""
@@ -190,8 +191,3 @@ class NpuDecoder:
         if name not in self._ready:
             self._ready[name] = _ReadyGraph(self._find_graph(part, kind), self._backend)
         return self._ready[name]
-
-
-def _encode_zero(graph: Graph, name: str) -> Array:
-    stored, zero = graph.types[name], np.zeros((), np.float32)
-    return zero if stored.encoding is None else stored.encoding.encode(zero, stored.dtype)

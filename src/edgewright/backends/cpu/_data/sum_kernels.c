@@ -298,6 +298,110 @@ static void compute_rounding(void *state, void *context) {
   else round_planes(kernel, first, second, out, shape.count, plane, operands);
 }
 
+/* One side of a sum or a product: whole numbers, counted from an offset, times a factor. */
+typedef struct {
+  const uint16_t *words;
+  Shape shape;
+  int64_t strides[MOST_AXES];
+  double offset, factor;
+} Side;
+
+static void read_side(void *context, size_t index, const double *numbers, Side *side) {
+  side->words = read_input(context, index, &side->shape);
+  side->offset = numbers[2 * index];
+  side->factor = numbers[2 * index + 1];
+}
+
+/* The shape of both sides together. */
+static void join_shapes(const Side *first, const Side *second, Shape *made) {
+  made->rank = first->shape.rank > second->shape.rank ? first->shape.rank : second->shape.rank;
+  made->count = 1;
+  for (size_t back = 1; back <= made->rank; back++) {
+    const int64_t one = back <= first->shape.rank ? first->shape.sizes[first->shape.rank - back] : 1;
+    const int64_t other = back <= second->shape.rank ? second->shape.sizes[second->shape.rank - back] : 1;
+    made->sizes[made->rank - back] = one == 1 ? other : one;
+    made->count *= one == 1 ? other : one;
+  }
+}
+
+/* How far a step along each axis goes: nowhere where a side has one number for all. */
+static void find_strides(Side *side, size_t rank) {
+  int64_t stride = 1;
+  for (size_t back = 1; back <= rank; back++) {
+    const int64_t size = back <= side->shape.rank ? side->shape.sizes[side->shape.rank - back] : 1;
+    side->strides[rank - back] = size == 1 ? 0 : stride;
+    stride *= size;
+  }
+}
+
+static void read_words(const Side *side, int64_t at, int64_t stride, double *restrict out, int64_t count) {
+  const uint16_t *restrict words = side->words + at;
+  const double offset = side->offset, factor = side->factor;
+  if (stride == 1)
+    for (int64_t i = 0; i < count; i++) out[i] = (words[i] + offset) * factor;
+  else
+    for (int64_t i = 0; i < count; i++) out[i] = (words[0] + offset) * factor;
+}
+
+static void combine(char how, double *restrict values, const double *restrict others, int64_t count) {
+  if (how == '*') for (int64_t i = 0; i < count; i++) values[i] *= others[i];
+  else if (how == '-') for (int64_t i = 0; i < count; i++) values[i] -= others[i];
+  else for (int64_t i = 0; i < count; i++) values[i] += others[i];
+}
+
+static void combine_block(const Kernel *kernel, Block *block, const double *others, uint16_t *out, int64_t at,
+                          int64_t count, const Operands *operands) {
+  block->is_real = 1;
+  combine(kernel->first[0], block->real, others, count);
+  take_steps(block, kernel->steps, operands, 0, count);
+  narrow(block, count);
+  store_words(block->single, out, at, kernel->zero, count);
+}
+
+/* Sums or products of 16 bits, element by element; rows along the last axis fill blocks. */
+static void compute_elements(void *state, void *context) {
+  const Kernel *kernel = state;
+  Shape ignored, made;
+  Side sides[2];
+  Block block;
+  double others[BLOCK];
+  int64_t place[MOST_AXES] = {0}, at[2] = {0, 0}, filled = 0, written = 0;
+  const double *numbers = read_input(context, 2, &ignored);
+  const float *single = read_input(context, 3, &ignored);
+  const double *real = read_input(context, 4, &ignored);
+  const Operands operands = {single, real, ignored.sizes[1], 0, 1};
+  for (size_t index = 0; index < 2; index++) read_side(context, index, numbers, &sides[index]);
+  join_shapes(&sides[0], &sides[1], &made);
+  uint16_t *out = make_output(context, 0, &made);
+  if (out == NULL || made.count == 0) return;
+  for (size_t index = 0; index < 2; index++) find_strides(&sides[index], made.rank);
+  const size_t last = made.rank ? made.rank - 1 : 0;
+  const int64_t width = made.rank ? made.sizes[last] : 1;
+  const int64_t steps[2] = {made.rank ? sides[0].strides[last] : 0, made.rank ? sides[1].strides[last] : 0};
+  while (written + filled < made.count) {
+    for (int64_t part = 0; part < width;) {
+      const int64_t count = width - part < BLOCK - filled ? width - part : BLOCK - filled;
+      read_words(&sides[0], at[0] + part * steps[0], steps[0], block.real + filled, count);
+      read_words(&sides[1], at[1] + part * steps[1], steps[1], others + filled, count);
+      part += count;
+      filled += count;
+      if (filled < BLOCK) continue;
+      combine_block(kernel, &block, others, out, written, filled, &operands);
+      written += filled;
+      filled = 0;
+    }
+    /* The next row: a carry goes from axis to axis. */
+    for (size_t axis = last; axis-- > 0;) {
+      const int is_end = ++place[axis] == made.sizes[axis];
+      for (size_t index = 0; index < 2; index++)
+        at[index] += sides[index].strides[axis] * (is_end ? 1 - made.sizes[axis] : 1);
+      if (!is_end) break;
+      place[axis] = 0;
+    }
+  }
+  if (filled) combine_block(kernel, &block, others, out, written, filled, &operands);
+}
+
 static void compute_bytes(void *state, void *context) {
   Shape shape;
   const uint16_t *restrict words = read_input(context, 0, &shape);
@@ -432,6 +536,17 @@ static void *create_rounding(const Op *op, Table table, const void *info) {
   return kernel;
 }
 
+static void *create_elements(const Op *op, Table table, const void *info) {
+  Kernel *kernel = calloc(1, sizeof(Kernel));
+  (void)op;
+  (void)table;
+  if (kernel == NULL) return kernel;
+  kernel->zero = (float)read_integer(info, "zero");
+  read_text(info, "steps", kernel->steps);
+  read_text(info, "first", kernel->first);
+  return kernel;
+}
+
 static void *create_bytes(const Op *op, Table table, const void *info) {
   (void)op;
   (void)table;
@@ -441,6 +556,7 @@ static void *create_bytes(const Op *op, Table table, const void *info) {
 
 static const int SUMS[] = {FLOAT_TYPE, FLOAT_TYPE, DOUBLE_TYPE, FLOAT_TYPE};
 static const int WORDS[] = {UINT16_TYPE};
+static const int SIDES[] = {UINT16_TYPE, UINT16_TYPE, DOUBLE_TYPE, FLOAT_TYPE, DOUBLE_TYPE};
 static const int IMAGES[] = {UINT8_TYPE, INT8_TYPE, FLOAT_TYPE, FLOAT_TYPE};
 
 static const char *name_of(const Op *op) { return op->title; }
@@ -461,6 +577,7 @@ static int optional(const Op *op, size_t index) { return op->inputs == SUMS && i
 static Op OPS[] = {
     DECLARE(rounding, "RoundSums8", SUMS, 4, UINT8_TYPE, 1),
     DECLARE(rounding, "RoundSums16", SUMS, 4, UINT16_TYPE, 1),
+    DECLARE(elements, "CombineWords", SIDES, 5, UINT16_TYPE, 1),
     DECLARE(bytes, "SplitBytes", WORDS, 1, UINT8_TYPE, 2),
     DECLARE(depthwise, "DepthwiseSums", IMAGES, 4, FLOAT_TYPE, 1),
 };
