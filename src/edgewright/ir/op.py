@@ -107,6 +107,8 @@ class Op:
     htp_work: ClassVar[HtpWork] = HtpWork.ELEMENTS
     # Whether the HTP rounds floats in the middle between two of 11 bits to the even one, not away from zero.
     has_even_ties_on_htp: ClassVar[bool] = True
+    # Whether the HTP computes it from the float32 sums of the product before it, not from their 11 bits.
+    reads_whole_sums_on_htp: ClassVar[bool] = False
     # Whether the HTP computes it from the full sums of the product before it, not from their 8 bits.
     is_fused_on_htp: ClassVar[bool] = False
     # Whether the HTP computes it with the product before it: sums times a gate.

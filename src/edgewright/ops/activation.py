@@ -154,6 +154,7 @@ class Prelu(Binary):
 
     htp_work = HtpWork.NONE
     is_fused_on_htp = True
+    reads_whole_sums_on_htp = True
 
     @staticmethod
     def meaning(x: Array, slope: Array) -> Array:
@@ -237,7 +238,7 @@ class ElementWiseSoftplus(Unary):
 class HardSigmoid(Unary):
     """clip(alpha * x + beta, 0, 1). QNN knows it only as an operation of ElementWiseNeuron."""
 
-    has_even_ties_on_htp = False
+    reads_whole_sums_on_htp = True
 
     limits = (0.0, 1.0)
     is_probability = True

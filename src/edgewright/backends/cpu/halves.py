@@ -28,6 +28,8 @@ class HalfArithmetic:
     table: Callable[[Op], Array | None]
     # Whether results in the middle between two go to the even one, and not away from zero.
     has_even_ties: Callable[[Graph, Node], bool]
+    # Whether results keep the bits of a float32: what the next op computes with.
+    is_whole: Callable[[Graph, Node], bool]
     # Whether sums of products are exact before they become a float32, to which a bias is added.
     has_exact_sums: bool = False
 

@@ -87,6 +87,8 @@ class NodeWriter(Writer):
         return [] if table is None else [look_up_half(self, self.value(node.inputs[0]), table)]
 
     def _halve_results(self, node: Node, halves: HalfArithmetic) -> None:
+        if halves.is_whole(self.graph, node):
+            return
         is_even = halves.has_even_ties(self.graph, node)
         for value in filter(None, node.outputs):
             kind = self.graph.types[value]

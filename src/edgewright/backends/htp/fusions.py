@@ -2,7 +2,10 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from edgewright.backends.htp.products import has_coarse_sums, has_cut_sums
+from edgewright.backends.htp.requantize import is_wide
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -24,7 +27,7 @@ def with_fusions(graph: Graph) -> Graph:
 
 def _way(graph: Graph, node: Node) -> list[Node]:
     """The product before an activation and the moves between; none where it is not fused."""
-    if not node.op.is_fused_on_htp:
+    if not node.op.is_fused_on_htp and _find_bounds(graph, node) is None:
         return []
     value, way = node.inputs[0], list[Node]()
     while graph.is_used_once(value):
@@ -48,12 +51,25 @@ def _is_reading_wide_sums(graph: Graph, maker: Node, node: Node) -> bool:
     return has_cut_sums(graph, maker) if node.op.is_gated_on_htp else node.op.is_clamp and maker.op.is_product
 
 
+def _find_bounds(graph: Graph, node: Node) -> Encoding | None:
+    """What sums of 16 bits are stored in before they are clamped to bounds within the output's range."""
+    kind = graph.types[node.outputs[0]]
+    low, high = node.op.value_range()
+    if not node.op.is_clamp or low or np.isinf(high) or not is_wide(kind) or kind.encoding is None:
+        return None
+    last = (1 << kind.encoding.bitwidth) - 1
+    is_within = np.rint(high / kind.encoding.scales[0]) - kind.encoding.offsets[0] < last
+    return Encoding((high / last,), (0,), bitwidth=kind.encoding.bitwidth) if is_within else None
+
+
 def _fuse(graph: Graph, node: Node) -> None:
     way = _way(graph, node)
     names = {value: graph.fresh_name(value) for maker in way for value in maker.outputs}
     kind = graph.types[way[0].outputs[0]]
     is_done = node.op.is_clamp or node.op.is_gated_on_htp
     seen = graph.types[node.outputs[0]] if is_done else _refine(kind)
+    if (bounds := _find_bounds(graph, node)) is not None:
+        seen = replace(seen, encoding=bounds)
     for maker in way:
         inputs = [names.get(value, value) for value in maker.inputs]
         outputs = [names[value] for value in maker.outputs]

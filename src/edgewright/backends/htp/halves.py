@@ -37,11 +37,19 @@ def has_even_ties(graph: Graph, node: Node) -> bool:
     return node.op.has_even_ties_on_htp
 
 
+def is_read_whole(graph: Graph, node: Node) -> bool:
+    """Whether all bits of a product's sums are read by the one op behind it."""
+    if not node.op.is_product or not graph.is_used_once(node.outputs[0]):
+        return False
+    (reader,) = graph.consumers(node.outputs[0])
+    return reader.op.specific().reads_whole_sums_on_htp
+
+
 def _is_at_least(dim: Dim, number: int) -> bool:
     return isinstance(dim, int) and dim >= number
 
 
-HALVES = HalfArithmetic(find_half_table, has_even_ties)
+HALVES = HalfArithmetic(find_half_table, has_even_ties, is_read_whole)
 EXACT_HALVES = replace(HALVES, has_exact_sums=True)
 
 

@@ -1,4 +1,4 @@
-"""Means of 8 bits, as HTP rounds them."""
+"""Means, as HTP rounds them."""
 
 from typing import cast
 
@@ -13,6 +13,7 @@ from edgewright.backends.htp.requantize import (
     multiplier,
     shift_down,
 )
+from edgewright.backends.htp.wide_moves import rescale_wide
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.pool import PoolAvg2d
@@ -31,9 +32,9 @@ def average_places(graph: Graph, node: Node) -> SumForm | None:
     if x is None or y is None or any(map(any, op.pad_amount)):
         return None
     places, kind = int(np.prod(op.filter_size)), (op.filter_size, op.stride)
-    if op.filter_size == image or kind not in (HALVING, SMOOTHING):
-        return _average(x, y, node.inputs[0], places)
     wide = is_wide(graph.types[node.inputs[0]])
+    if op.filter_size == image or kind not in (HALVING, SMOOTHING):
+        return _average_wide(graph, node, places) if wide else _average(x, y, node.inputs[0], places)
     if kind == HALVING:
         return _average(x, y, node.inputs[0], places, _find_parts(x.scales[0] / y.scales[0]))
     return None if wide else _smooth(x, y, node.inputs[0], places)
@@ -62,8 +63,25 @@ def average_axes(graph: Graph, node: Node) -> SumForm | None:
         return None
     axes = cast("ReduceMean", node.op).axes
     places = int(np.prod([x.static_shape()[axis] for axis in axes]))
-    added = 0.5 if is_wide(x) and axes == (x.rank - 1,) else 0.0
-    return _average(x.encoding, y.encoding, node.inputs[0], places, added)
+    if not is_wide(x):
+        return _average(x.encoding, y.encoding, node.inputs[0], places)
+    if axes == (x.rank - 1,):
+        return _average(x.encoding, y.encoding, node.inputs[0], places, 0.5)
+    return _average_wide(graph, node, places)
+
+
+def _average_wide(graph: Graph, node: Node, places: int) -> SumForm | None:
+    """Products lose as many bits as the number of places has, rounded, before they become steps."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None:
+        return None
+    if places == 1:
+        return SumForm({}, tables={node.inputs[0]: rescale_wide(x, y)})
+    factor = multiplier(x.scales[0], np.asarray([1 / max(places, 1)]), y.scales[0], FINE_BITS)
+    if factor is None:
+        return None
+    added = 2.0 ** (np.floor(np.log2(places)) + factor.exponent[0] - FINE_BITS + 1)
+    return _average(x, y, node.inputs[0], places, float(added))
 
 
 def _average(x: Encoding, y: Encoding, value: str, places: int, added: float = 0.0) -> SumForm | None:

@@ -182,7 +182,7 @@ def _round_wide(product: Product) -> SumForm | None:
         added = product.bias if product.bias.size else np.zeros(total.shape)
         steps = _round_whole(factor, product.y.offsets[0], added)
     elif is_gated(product.graph, product.node):
-        steps = gate_wide(factor, product.x, total, product.add_bias(256.0), product.scales)
+        steps = gate_wide(product.x, product.y, product.scales, total, product.add_bias(256.0))
     else:
         steps = cut_wide(factor, product.x, total, product.add_bias(256.0))
     return _write_form(product, np.ones_like(factor.cut), np.zeros(total.shape), steps, wide)

@@ -54,11 +54,14 @@ class WideFactor:
 def multiply_wide(graph: Graph, node: Node) -> SumForm | None:
     """Products of whole numbers times one factor, halves up; a value times its own sigmoid is a table."""
     a, b, y = (graph.types[value].encoding for value in (*node.inputs, *node.outputs))
+    if a is None or b is None or y is None:
+        return None
     gated = find_gated(graph, node)
-    factor = None if a is None or b is None or y is None or gated else find_factor(a, b, y)
-    if gated and y is not None:
+    if gated:
         return _gate_values(graph, gated, y)
-    if a is None or b is None or factor is None:
+    ratio = np.float32(a.scales[0]) * np.float32(b.scales[0]) / np.float32(y.scales[0])
+    factor = _find_factor(float(ratio), _find_middle(a, b))
+    if factor is None:
         return None
     steps = (Step("Mul", np.asarray(factor.value)), Step("Add", np.asarray(factor.added)), *ROUND_UP)
     inputs = {value: Encoding((1.0,), e.offsets) for value, e in zip(node.inputs, (a, b), strict=True)}
@@ -70,26 +73,34 @@ def multiply_wide(graph: Graph, node: Node) -> SumForm | None:
     return SumForm(inputs, constants, steps, factors=dict.fromkeys(inputs, 1.0))
 
 
-def find_factor(a: Encoding, b: Encoding, y: Encoding) -> WideFactor | None:
-    """From products of steps to steps; None beyond float32."""
-    ratio = float(np.float32(a.scales[0]) * np.float32(b.scales[0]) / np.float32(y.scales[0]))
+def _find_middle(a: Encoding, b: Encoding) -> int:
+    """The middle of all products."""
+    return (2 * a.offsets[0] + LAST) * (2 * b.offsets[0] + LAST) // 2
+
+
+def _find_factor(ratio: float, middle: int) -> WideFactor | None:
+    """From products of steps to steps; what their middle adds is rounded by itself. None beyond float32."""
     if not (np.isfinite(ratio) and ratio > 0):
         return None
     bits = min(MOST_SHIFT, PRODUCT_BITS - 1 - int(np.floor(np.log2(ratio))))
     whole = int(np.rint(ratio * 2.0**bits))
-    # The middle of all products passes through float32; what it adds is rounded by itself.
-    middle = np.float32((2 * a.offsets[0] + LAST) * (2 * b.offsets[0] + LAST) / 2)
-    centre = away_from_zero(float(middle))
-    exact, unit = centre * whole, 1 << LOST_BITS
+    exact, unit = middle * whole, 1 << LOST_BITS
     added = (exact + unit // 2) // unit * unit - exact
     return WideFactor(whole / 2.0**bits, added / 2.0**bits)
 
 
 def _gate_values(graph: Graph, value: str, y: Encoding) -> SumForm | None:
-    """All results; the encoding of the sigmoid does not matter, and products are rounded to parts first."""
+    """All results; the encoding of the sigmoid does not matter, and products are rounded to parts first.
+
+    Here the middle of all products passes through float32.
+    """
     x = graph.types[value].encoding
-    factor = None if x is None else find_factor(x, UNIT_RANGE, y)
-    if x is None or factor is None:
+    if x is None:
+        return None
+    ratio = np.float32(x.scales[0]) * (np.float32(1) / np.float32(y.scales[0]))
+    middle = int(np.float32(_find_middle(x, UNIT_RANGE)))
+    factor = _find_factor(float(ratio) * UNIT_RANGE.scales[0], middle)
+    if factor is None:
         return None
     products = (np.arange(LAST + 1) + float(x.offsets[0])) * find_sigmoid(x)
     steps = np.floor(products * factor.value + factor.added + 0.5 / PARTS + 0.5) - y.offsets[0]

@@ -12,6 +12,8 @@ from edgewright.ir.types import TensorType
 INTEGERS = 1 << 16
 # Bits of a factor below a step, and how many of them products and offsets lose before they are added.
 FACTOR_BITS, LOST_BITS = 18, 15
+# Bits of the factor of what a product has stored.
+COARSE_BITS = 15
 
 
 def move_wide(graph: Graph, node: Node) -> SumForm | None:
@@ -32,12 +34,15 @@ def move_wide(graph: Graph, node: Node) -> SumForm | None:
 
 
 def clamp_wide(graph: Graph, node: Node) -> SumForm | None:
-    """A value that is moved, within bounds that are the nearest steps."""
+    """A value that is moved, within bounds that are the nearest steps; behind a product by a coarser factor."""
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
     if x is None or y is None or (x.scales == y.scales and x.offsets == y.offsets):
         return None
     low, high = (np.rint(bound / y.scales[0]) for bound in node.op.value_range())
-    steps = np.clip(rescale_wide(x, y), low, high) - y.offsets[0]
+    maker = graph.producer(node.inputs[0])
+    is_coarse = maker is not None and maker.op.is_product
+    moved = _rescale_coarsely(x, y) if is_coarse else rescale_wide(x, y)
+    steps = np.clip(moved, low, high) - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
@@ -50,6 +55,13 @@ def rescale_wide(x: Encoding, y: Encoding, *, is_rounded_twice: bool = True) -> 
     products = np.arange(INTEGERS) * factor / (1 << LOST_BITS)
     parts = (_round_up(products) if is_rounded_twice else products) + added
     return _round_up(parts / (1 << (FACTOR_BITS - LOST_BITS))).astype(np.float32)
+
+
+def _rescale_coarsely(x: Encoding, y: Encoding) -> Array:
+    """The same by a factor of 15 bits."""
+    ratio = x.scales[0] / y.scales[0]
+    unit = 2.0 ** (int(np.floor(np.log2(ratio))) - COARSE_BITS + 1)
+    return _round_up((np.arange(INTEGERS) + float(x.offsets[0])) * (_round_up(np.asarray(ratio / unit)) * unit))
 
 
 def _round_up(numbers: Array) -> Array:

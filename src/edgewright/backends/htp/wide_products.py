@@ -13,8 +13,8 @@ from edgewright.ir.encodings import Encoding
 # Bits of the multiplier of such sums; a step of the output has so many parts of a cut sum, in bits.
 WIDE_BITS, WIDE_PARTS_BITS = 22, 8
 BYTE = 256
-# By how much a value has to grow for a gate to open, and the bits of an open one.
-STEEPNESS, GATE_BITS = 6, 20
+# By how much a value has to grow for a gate to open, the bits of a gate, and what its slope is rounded to.
+STEEPNESS, GATE_BITS, SLOPE_UNIT = 6, 20, 2.0**-25
 
 
 def split_input(x: Encoding, total: Array, *, is_cut: bool) -> WideSums:
@@ -38,30 +38,38 @@ def cut_wide(factor: Multiplier, x: Encoding, total: Array, bias: Array) -> tupl
     )
 
 
-def gate_wide(factor: Multiplier, x: Encoding, total: Array, bias: Array, scales: Array) -> tuple[Step, ...]:
-    """HardSwish of sums of high bytes, cut to a step; ``scales`` are those of the weights.
-
-    Two elements in a thousand are a step away: what else is lost in a gate is not known.
-    """
-    real, unit = BYTE * x.scales[0] * scales, np.exp2(GATE_BITS - 1 - factor.exponent)
-    whole = factor.exact * unit
+def gate_wide(x: Encoding, y: Encoding, scales: Array, total: Array, bias: Array) -> tuple[Step, ...]:
+    """HardSwish of the middles of parts of sums of high bytes, cut to a step; ``scales`` are the weights'."""
+    f = np.float32
+    widest = scales.astype(f).max()
+    real = (f(x.scales[0]) * widest) * (scales.astype(f) / widest)
+    exact = real / f(y.scales[0])
+    slope = ((exact / f(STEEPNESS)) * real).astype(np.float64)
+    exponent = np.floor(np.log2(exact.astype(np.float64)))
+    parts, unit = np.exp2(exponent + np.log2(BYTE) + WIDE_PARTS_BITS), np.exp2(exponent - GATE_BITS + 1)
     gate = (
-        Step("Mul", whole * real / STEEPNESS),
+        Step("Mul", _round_to(slope * BYTE / unit / parts, SLOPE_UNIT)),
         Step("Floor"),
-        Step("Add", np.rint(whole / 2)),
+        Step("Add", _round_to(exact / unit / 2, 1.0)),
         Step("Max", np.asarray(0.0)),
-        Step("Min", np.rint(whole)),
-        Step("Mul", BYTE / unit),
+        Step("Min", _round_to(exact / unit, 2.0 ** (GATE_BITS - WIDE_BITS))),
     )
     return (
         Step("Cast", to=DType.FLOAT_64),
         Step("Add", _add_zero(x, total) + bias),
+        Step("Mul", parts),
+        Step("Floor"),
+        Step("Add", np.asarray(0.5)),
         Step("Mul", branch=gate),
-        # Rounded to parts of a step first.
-        Step("Add", np.asarray(0.5 / (1 << WIDE_PARTS_BITS))),
+        Step("Mul", unit * BYTE / parts),
         Step("Floor"),
         Step("Cast", to=DType.FLOAT_32),
     )
+
+
+def _round_to(numbers: Array, unit: float) -> Array:
+    """The nearest multiples of a unit, halves up."""
+    return np.floor(numbers.astype(np.float64) / unit + 0.5) * unit
 
 
 def _add_zero(x: Encoding, total: Array) -> Array:
