@@ -15,6 +15,7 @@ from edgewright.backends.cpu.dynamic import with_integer_ops
 from edgewright.backends.cpu.engine import ON_PROCESSOR, Engine
 from edgewright.backends.cpu.engine_model import WrittenModel
 from edgewright.backends.cpu.foreign import run_source_op
+from edgewright.backends.cpu.lengths import with_lengths
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, list_outputs, plan
 from edgewright.backends.cpu.profile import EngineProfile
@@ -56,7 +57,7 @@ class CpuSession:
     ) -> None:
         self._rounding, self._engine = rounding, engine
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
-        self._graph = with_decoded_weights(with_integer_ops(graph), keep=self._outputs)
+        self._graph = with_decoded_weights(_write_for(engine, graph), keep=self._outputs)
         self._options = options
         self._steps = self._prepare()
         self._say_what_is_slow()
@@ -182,6 +183,11 @@ class CpuSession:
         if len(steps) == 1 and isinstance(steps[0], _EngineStep):
             steps[0].is_partial = steps[0].outputs != self._outputs
         return steps
+
+
+def _write_for(engine: Engine, graph: Graph) -> Graph:
+    """The graph with the ops that an engine is fastest with."""
+    return with_integer_ops(with_lengths(graph) if engine is ON_PROCESSOR else graph)
 
 
 def _check_meanings(nodes: Iterable[Node]) -> None:
