@@ -33,7 +33,7 @@ def test_zeros_between_a_convolution_and_a_maximum_are_numbers():
 @pytest.mark.parametrize("kind", ["Conv", "MaxPool"])
 def test_same_padding_of_open_sizes_is_the_engines_own(kind: str, mode: str):
     """No node pads: ONNX Runtime knows the rule."""
-    attributes = {"kernel_shape": [3, 2], "strides": [2, 3], "auto_pad": mode}
+    attributes = {"kernel_shape": [3, 2], "strides": [2, 2], "auto_pad": mode}
     weight = np.random.default_rng(1).normal(size=(4, 3, 3, 2)).astype(np.float32)
     constants = [numpy_helper.from_array(weight, "w")] if kind == "Conv" else []
     node = helper.make_node(kind, ["x", "w"] if constants else ["x"], ["y"], **attributes)
@@ -51,3 +51,13 @@ def test_same_padding_of_open_sizes_is_the_engines_own(kind: str, mode: str):
     for size in ((5, 4), (6, 6), (8, 7), (3, 9), (1, 2)):
         feed = {"x": np.random.default_rng(0).normal(size=(1, 3, *size)).astype(np.float32) - 2}
         np.testing.assert_array_equal(model.run(feed)["y"], source.run(None, feed)[0])
+
+
+def test_same_padding_with_gaps_between_windows_runs():
+    """ONNX Runtime itself refuses it: the amount of its rule is below zero."""
+    node = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[1], strides=[3], auto_pad="SAME_UPPER")
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, "w"])
+    graph = helper.make_graph([node], "net", [x], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    model = ew.convert(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9))
+    found = model.run({"x": np.arange(6, dtype=np.float32).reshape(1, 1, 6)})["y"]
+    np.testing.assert_array_equal(found.reshape(-1), [0, 3])

@@ -14,6 +14,7 @@ from edgewright.ops.cast import Cast
 from edgewright.ops.elementwise import (
     ElementWiseAdd,
     ElementWiseEqual,
+    ElementWiseGreater,
     ElementWiseGreaterEqual,
     ElementWiseLess,
     ElementWiseSelect,
@@ -29,6 +30,8 @@ WHOLE = frozenset({DType.INT_32, DType.INT_64})
 CUT = Made(ElementWiseSelect, (Made(ElementWiseLess, ("steps", "ends")), "sequence", 0.0))
 _IS_LAST = Made(ElementWiseEqual, ("steps", Made(ElementWiseAdd, ("ends", -1.0))))
 LAST = Made(ElementWiseSelect, (_IS_LAST, "sequence", 0.0))
+# The cell of a sequence that is not empty.
+KEPT = Made(ElementWiseSelect, (Made(ElementWiseGreater, ("ends", 0.0)), "cell", 0.0))
 # The steps of a sequence within its length from the last to the first, then the others.
 _BACK = Made(ElementWiseSubtract, (Made(ElementWiseSubtract, ("ends", 1.0)), "steps"))
 _TURNED = Made(ElementWiseSelect, (Made(ElementWiseLess, ("steps", "ends")), _BACK, "steps"))
@@ -52,18 +55,19 @@ def with_lengths(graph: Graph) -> Graph:
         for value in uses.states:
             shaped = move_value(changed, state, [Reshape(shape=changed.types[value].shape)])
             replace_value(changed, value, shaped)
-        if cell:
-            replace_value(changed, layer.node.outputs[1], cell)
+        for value in uses.cells:
+            replace_value(changed, value, cell)
     changed.sort()
     return changed
 
 
 @dataclass(frozen=True)
 class _Uses:
-    """Values that are the sequence up to its length, and its last step."""
+    """Values that are the sequence up to its length, its last step, and the last cell."""
 
     sequences: list[str]
     states: list[str]
+    cells: list[str]
 
 
 class _Finder:
@@ -97,7 +101,12 @@ class _Finder:
 
     def _list_uses(self, cut: str, *, is_turned: bool) -> _Uses | None:
         """What becomes of the sequence; one that ran backwards must be turned around again."""
-        uses = _Uses([] if is_turned else [cut], [])
+        uses = _Uses([] if is_turned else [cut], [], [])
+        if isinstance(self._node.op, Lstm):
+            cells = self._graph.consumers(self._node.outputs[1])
+            if not all(map(self._is_kept_cell, cells)):
+                return None
+            uses.cells.extend(reader.outputs[0] for reader in cells)
         for reader in self._graph.consumers(cut):
             last, back = self._find_last(reader, cut), self._find_back(reader) if is_turned else ""
             if is_turned and not last and not back:
@@ -105,6 +114,11 @@ class _Finder:
             uses.states.extend([last] if last else [])
             uses.sequences.extend([back] if back else [])
         return uses
+
+    def _is_kept_cell(self, reader: Node) -> bool:
+        found = match(self._graph, reader.outputs[0], KEPT)
+        is_own = found is not None and found["cell"] == self._node.outputs[1]
+        return is_own and found is not None and _find_lengths(self._graph, found["ends"]) == self._lengths
 
     def _find_last(self, reader: Node, cut: str) -> str:
         value = reader.outputs[0]

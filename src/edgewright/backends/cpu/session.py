@@ -70,9 +70,9 @@ class CpuSession:
 
     def run(self, inputs: Mapping[str, Array]) -> Values:
         """Values of the outputs for the inputs, which must have the declared types."""
-        known = self._find_known(inputs)
-        if known is not None and self._whole is not None:
-            return self._whole.run_known(inputs, known)
+        found = self.run_seen(inputs)
+        if found is not None:
+            return found
         symbols = self._check(inputs)
         if self._whole is not None:
             self._learn_shapes(inputs, symbols, self._whole)
@@ -92,17 +92,18 @@ class CpuSession:
         step = self._steps[0] if len(self._steps) == 1 and not self._options.is_profiled else None
         return step if isinstance(step, _EngineStep) and not step.is_partial else None
 
-    def _find_known(self, inputs: Mapping[str, Array]) -> Values | None:
-        """What was fed besides inputs of these shapes; None where they must be checked first."""
-        if not self._known or len(inputs) != len(self._expected):
+    def run_seen(self, inputs: object) -> Values | None:
+        """The same for arrays of shapes that were seen; None where they must be looked at first."""
+        if self._whole is None or type(inputs) is not dict or len(inputs) != len(self._expected):
             return None
         shapes = []
         for name, dtype in self._expected:
             array = inputs.get(name)
-            if array is None or array.dtype is not dtype:
+            if type(array) is not np.ndarray or array.dtype is not dtype:
                 return None
             shapes.append(array.shape)
-        return self._known.get(tuple(shapes))
+        known = self._known.get(tuple(shapes))
+        return None if known is None else self._whole.run_known(inputs, known)
 
     def _learn_shapes(
         self, inputs: Mapping[str, Array], symbols: Mapping[str, int], step: "_EngineStep"

@@ -87,6 +87,10 @@ class Writer:
             self._names[name] = self.constant(self.graph.constants[name])
         return self._names[name]
 
+    def is_written(self, name: str) -> bool:
+        """Whether an IR value was written before, or is an input."""
+        return name in self._names
+
     def node(self, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """Writes an engine node of one output."""
         return self.node_all(op_type, *inputs, outputs=1, domain=domain, **attributes)[0]
