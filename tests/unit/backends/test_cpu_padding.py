@@ -57,7 +57,9 @@ def test_same_padding_with_gaps_between_windows_runs():
     """ONNX Runtime itself refuses it: the amount of its rule is below zero."""
     node = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[1], strides=[3], auto_pad="SAME_UPPER")
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, "w"])
-    graph = helper.make_graph([node], "net", [x], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    graph = helper.make_graph(
+        [node], "net", [x], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    )
     model = ew.convert(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9))
     found = model.run({"x": np.arange(6, dtype=np.float32).reshape(1, 1, 6)})["y"]
     np.testing.assert_array_equal(found.reshape(-1), [0, 3])

@@ -43,7 +43,12 @@ def make_layer(kind: str, direction: str, layout: int = 0, **settings: object) -
         helper.make_tensor_value_info("lengths", TensorProto.INT32, (BATCH,)),
         *(helper.make_tensor_value_info(name, TensorProto.FLOAT, state) for name in states),
     ]
-    attributes = {"hidden_size": UNITS, "direction": direction, **({"layout": 1} if layout else {}), **settings}
+    attributes = {
+        "hidden_size": UNITS,
+        "direction": direction,
+        **({"layout": 1} if layout else {}),
+        **settings,
+    }
     node = helper.make_node(kind, ["x", "w", "r", "b", "lengths", *states], results, **attributes)
     outputs = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in results]
     graph = helper.make_graph([node], "g", inputs, outputs, constants)

@@ -1,6 +1,6 @@
 """Integer ops of ONNX, found again in the ops that they were taken apart into: they are the faster form."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, fields
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Recurrent layers whose sequences end early: the engine's own layers stop there, which is the faster form."""
+"""Recurrent layers whose sequences end early: the engine's own stop there, which is the faster form."""
 
 from dataclasses import dataclass
 

@@ -255,7 +255,10 @@ class _EngineStep:
         self._profile: EngineProfile | None = None
         if way.options.is_profiled and not is_plain:
             self._profile = EngineProfile(graph, model)
-        written = WrittenModel(model, writer.external, writer.has_fixed_point, is_plain, self._profile)
+        shapes = writer.list_shapes()
+        written = WrittenModel(
+            model, writer.external, writer.has_fixed_point, is_plain, self._profile, shapes
+        )
         try:
             self._session = way.engine.open(written, way.options)
         except EdgewrightError:

@@ -19,7 +19,7 @@ def flatten_pads(pads: Sequence[tuple[Dim, Dim]]) -> list[int]:
 def write_padding(
     w: Writer, x: str, image: TensorType, geometry: Geometry, size: Sequence[int], outside: float
 ) -> tuple[str, dict[str, Any]]:
-    """A channel-first value and the attributes that pad it; by a node of its own where these cannot say it."""
+    """A channel-first value and the attributes that pad it; a node pads where these cannot."""
     pads = geometry.pads
     if all(isinstance(side, int) for pair in pads for side in pair):
         return x, {"pads": flatten_pads(pads)}
