@@ -2,14 +2,18 @@
 
 One thread on both sides, interleaved, times of the processor: other work on the machine does not count.
 Models of the folders are measured as they are and dynamically quantized to 8 bits, where that can be done.
+``--rows FILE`` keeps what was measured: a run with ``--seconds N`` ends early, and another one goes on.
 """
 
 import argparse
+import json
 import logging
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +28,10 @@ from benchmarks.models import LIGHT
 __all__ = ["main"]
 
 # Sizes that are tried for open dimensions, until ONNX Runtime runs the model.
-SIZES = (32, 1, 224, 320, 512, 16000)
+SIZES = (32, 1, 224, 320, 512, 576, 16000)
+# What one number, such as a rate, is given, and how far inputs are moved to see what that changes.
+NUMBERS = (1, 16000)
+MOVE = 1e-7
 PAIRS = 9
 LIMIT = 1.1
 # Larger ones take too long for fifteen pairs.
@@ -40,6 +47,8 @@ class Row:
     engine_ms: float
     ours_ms: float
     difference: float
+    # How far ONNX Runtime's own result moves with its inputs.
+    moved: float
 
     @property
     def ratio(self) -> float:
@@ -107,50 +116,77 @@ def write_special(folder: Path) -> Iterator[Path]:
         yield path
 
 
-def find_inputs(session: onnxruntime.InferenceSession) -> dict[str, np.ndarray] | None:
-    """Inputs that ONNX Runtime takes; open dimensions have one of the sizes, batches are of one."""
-    for size in SIZES:
+def list_inputs(session: onnxruntime.InferenceSession) -> Iterator[dict[str, np.ndarray]]:
+    """Inputs that ONNX Runtime takes; of open dimensions all but the first have a size, or the last alone."""
+    for size, number, is_inner in product(SIZES, NUMBERS, (True, False)):
         random = np.random.default_rng(7)
-        feed = {item.name: _draw(random, item, size) for item in session.get_inputs()}
+        feed = {item.name: _draw(random, item, size, number, is_inner) for item in session.get_inputs()}
         try:
             session.run(None, feed)
         except Exception:
             continue
-        return feed
-    return None
+        yield feed
 
 
-def _draw(random: np.random.Generator, item: onnxruntime.NodeArg, size: int) -> np.ndarray:
+def _draw(
+    random: np.random.Generator, item: onnxruntime.NodeArg, size: int, number: int, is_inner: bool
+) -> np.ndarray:
+    last = len(item.shape) - 1
     shape = [
-        dim if isinstance(dim, int) else (1 if place == 0 else size) for place, dim in enumerate(item.shape)
+        dim if isinstance(dim, int) else size if place and (is_inner or place == last) else 1
+        for place, dim in enumerate(item.shape)
     ]
     if "float" in item.type:
         return random.random(shape).astype(np.float16 if "16" in item.type else np.float32)
     kinds = {"tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_}
-    return np.ones(shape, kinds.get(item.type, np.uint8))
+    return np.full(shape, 1 if shape else number, kinds.get(item.type, np.uint8))
+
+
+def move_inputs(feed: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The inputs with a part of them one step of float32 larger or smaller."""
+    random = np.random.default_rng(3)
+    return {
+        name: (array * (1 + MOVE * random.integers(-1, 2, array.shape))).astype(array.dtype)
+        if array.dtype.kind == "f"
+        else array
+        for name, array in feed.items()
+    }
 
 
 def measure(path: Path) -> Row | str:
     """Both side by side, or why not."""
     settings = onnxruntime.SessionOptions()
     settings.intra_op_num_threads, settings.log_severity_level = 1, 4
+    reason = "no inputs were found that ONNX Runtime takes"
     try:
         session = onnxruntime.InferenceSession(str(path), settings, providers=["CPUExecutionProvider"])
-        feed = find_inputs(session)
-    except Exception as problem:
-        return f"ONNX Runtime: {str(problem)[:80]}"
-    if feed is None:
-        return "no inputs were found that ONNX Runtime takes"
-    try:
         model = ew.convert(path)
-        found = model.run(feed, threads=1)
     except ew.EdgewrightError as problem:
         return f"ours: {problem.what[:80]}"
+    except Exception as problem:
+        return f"ONNX Runtime: {str(problem)[:80]}"
+    for feed in list_inputs(session):
+        try:
+            model.run(feed, threads=1)
+        except ew.EdgewrightError as problem:
+            reason = f"ours: {problem.what[:80]}"
+            continue
+        return _measure_pair(path, session, model, feed)
+    return reason
+
+
+def _measure_pair(
+    path: Path, session: onnxruntime.InferenceSession, model: ew.Model, feed: dict[str, np.ndarray]
+) -> Row:
     names = [item.name for item in session.get_outputs()]
-    expected = dict(zip(names, session.run(None, feed), strict=True))
+    expected, moved = (
+        dict(zip(names, session.run(None, inputs), strict=True)) for inputs in (feed, move_inputs(feed))
+    )
     calls = [lambda: session.run(None, feed), lambda: model.run(feed, threads=1)]
-    engine, ours = interleaved(calls, PAIRS)  # type: ignore[arg-type]
-    return Row(path.stem, _describe_kind(path), engine, ours, _find_difference(expected, found))
+    engine, ours = interleaved(calls, PAIRS)
+    found = model.run(feed, threads=1)
+    differences = _find_difference(expected, found), _find_difference(expected, moved)
+    return Row(path.stem, _describe_kind(path), engine, ours, *differences)
 
 
 def _find_difference(expected: dict[str, np.ndarray], found: dict[str, np.ndarray]) -> float:
@@ -158,7 +194,9 @@ def _find_difference(expected: dict[str, np.ndarray], found: dict[str, np.ndarra
     for name, array in expected.items():
         if array.size and array.dtype.kind in "fiu":
             wide = array.astype(np.float64)
-            worst = max(worst, float(np.abs(wide - found[name]).max() / max(np.ptp(wide), 1e-9)))
+            # One number alone has no range.
+            span = max(np.ptp(wide) or np.abs(wide).max(), 1e-9)
+            worst = max(worst, float(np.abs(wide - found[name]).max() / span))
     return worst
 
 
@@ -184,28 +222,44 @@ def make_page(rows: list[Row], left_out: list[str]) -> str:
         f"one thread on both sides, medians of {PAIRS} interleaved pairs, times of the processor.",
         f"{len(over)} are over {LIMIT} times ONNX Runtime.",
         "",
-        "| model | kind | ONNX Runtime, ms | ours, ms | ratio | difference / range |",
-        "|---|---|---|---|---|---|",
+        f"Moved: how far ONNX Runtime's own result goes when inputs move by {MOVE:.0e} of themselves.",
+        "",
+        "| model | kind | ONNX Runtime, ms | ours, ms | ratio | difference / range | moved / range |",
+        "|---|---|---|---|---|---|---|",
     ]
     for row in sorted(rows, key=lambda row: -row.ratio):
-        numbers = f"{row.engine_ms:.3f} | {row.ours_ms:.3f} | {row.ratio:.2f} | {row.difference:.0e}"
+        numbers = f"{row.engine_ms:.3f} | {row.ours_ms:.3f} | {row.ratio:.2f} | "
+        numbers += f"{row.difference:.0e} | {row.moved:.0e}"
         lines.append(f"| {row.model} | {row.kind} | {numbers} |")
     if left_out:
         lines += ["", "Left out:", "", *(f"- {line}" for line in left_out)]
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measures all models and writes the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
-    logging.disable(logging.WARNING)
-    rows: list[Row] = []
-    left_out: list[str] = []
+def keep_rows(path: Path | None, rows: list[Row], left_out: list[str]) -> None:
+    """Writes what was measured so far."""
+    if path is not None:
+        path.write_text(json.dumps({"rows": [asdict(row) for row in rows], "left_out": left_out}, indent=1))
+
+
+def read_rows(path: Path | None) -> tuple[list[Row], list[str]]:
+    """What earlier runs measured."""
+    if path is None or not path.exists():
+        return [], []
+    kept = json.loads(path.read_text())
+    return [Row(**row) for row in kept["rows"]], kept["left_out"]
+
+
+def measure_all(options: argparse.Namespace, rows: list[Row], left_out: list[str]) -> None:
+    """Measures what was not measured before, until the time is over."""
+    began = time.monotonic()
+    known = {row.model for row in rows} | {line.split(": ")[0] for line in left_out}
     with tempfile.TemporaryDirectory() as scratch:
         for path in list_models(options.folders, Path(scratch)):
+            if path.stem in known:
+                continue
+            if time.monotonic() - began > options.seconds:
+                break
             result = measure(path)
             if isinstance(result, Row):
                 rows.append(result)
@@ -216,6 +270,20 @@ def main() -> None:
             else:
                 left_out.append(f"{path.stem}: {result}")
                 print(left_out[-1], flush=True)
+            keep_rows(options.rows, rows, left_out)
+
+
+def main() -> None:
+    """Measures all models and writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--rows", type=Path)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    options = parser.parse_args()
+    logging.disable(logging.WARNING)
+    rows, left_out = read_rows(options.rows)
+    measure_all(options, rows, left_out)
     page = make_page(rows, left_out)
     if options.out is not None:
         options.out.write_text(page)

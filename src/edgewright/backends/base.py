@@ -94,6 +94,15 @@ class KeepsTraces(Protocol):
 
 
 @runtime_checkable
+class SeenRuns(Protocol):
+    """A session that knows inputs like those of earlier runs at a glance."""
+
+    def run_seen(self, inputs: object) -> dict[str, Array] | None:
+        """The outputs for arrays of types and shapes that were seen; None for anything else."""
+        ...
+
+
+@runtime_checkable
 class RealEnds(Protocol):
     """A backend that may be given graphs whose fixed-point network is encoded and decoded at its ends."""
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from edgewright.artifacts.encodings import MOVED, describe_encodings
-from edgewright.backends.base import RealEnds, RunOptions, Session
+from edgewright.backends.base import RealEnds, RunOptions, SeenRuns, Session
 from edgewright.backends.registry import find_backend
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import UnsupportedFeature, UsageError, shown
@@ -88,8 +88,12 @@ class Model(Displayed):
         that `select_backend` chooses at the first run.
         """
         ready = self._sessions.get((backend, threads))
-        if ready is not None and ready.is_fed_by(inputs):
-            return ready.run(inputs)  # type: ignore[arg-type]
+        if ready is not None:
+            found = ready.run_seen(inputs)
+            if found is not None:
+                return found
+            if ready.is_fed_by(inputs):
+                return ready.run(inputs)  # type: ignore[arg-type]
         arrays = name_arrays(inputs, [item.name for item in self.inputs])
         if backend == "auto":
             backend = self._choose_backend(arrays)
@@ -244,6 +248,8 @@ class _Ready:
         # The session, where inputs and outputs go through it as they are.
         self._plain: Session | None = None
         self._names = frozenset(graph.inputs)
+        # A network of some microseconds pays for every look at its inputs: one is enough after the first run.
+        self.run_seen: Callable[[object], dict[str, Array] | None] = lambda _inputs: None
 
     def is_fed_by(self, inputs: object) -> bool:
         """Whether these are arrays of numpy for all inputs, by the graph's names."""
@@ -263,6 +269,8 @@ class _Ready:
         self._last = session
         if self._surface.is_idle:
             self._plain = session
+            if isinstance(session, SeenRuns):
+                self.run_seen = session.run_seen
         return surface.decode_outputs(session.run(surface.encode_inputs(inputs)))
 
     def placement(self) -> dict[str, str]:

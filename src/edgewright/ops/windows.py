@@ -49,6 +49,18 @@ def output_size(size: Dim, window: int, stride: int, pads: tuple[Dim, Dim], *, i
     return count + starts - maximum(count, starts)
 
 
+def make_same_pads(
+    spatial: Sequence[Dim], reach: Sequence[int], stride: Sequence[int], *, is_upper: bool
+) -> Pairs:
+    """Padding that makes ceil(size / stride) windows; an odd element of it stands behind, or before."""
+    totals = [
+        maximum(0, (ceil_div(size, step) - 1) * step + window - size)
+        for size, window, step in zip(spatial, reach, stride, strict=True)
+    ]
+    halves = [(total // 2, total - total // 2) for total in totals]
+    return tuple(halves if is_upper else [(large, small) for small, large in halves])
+
+
 def check_geometry(x: TensorType, window: Sequence[int], geometry: Geometry) -> None:
     """Refuses windows that do not slide: wrong lengths, strides below 1, negative padding."""
     axes = x.rank - 2

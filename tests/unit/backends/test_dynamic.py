@@ -19,10 +19,18 @@ from edgewright.ops import reference
 from edgewright.ops.source import SourceOp
 
 
-def model(kind: str, weights: Array, shape: tuple[int, ...], **attributes: object) -> onnx.ModelProto:
+def model(
+    kind: str,
+    weights: Array,
+    shape: tuple[int, ...],
+    order: tuple[int, ...] | None = None,
+    **attributes: object,
+) -> onnx.ModelProto:
     """x quantized by its own range, multiplied with weights of zero point 3, and scaled back."""
+    order = order or tuple(range(len(shape)))
     nodes = [
-        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"]),
+        helper.make_node("Transpose", ["x"], ["turned"], perm=order),
+        helper.make_node("DynamicQuantizeLinear", ["turned"], ["q", "scale", "zero"]),
         helper.make_node(kind, ["q", "w", "zero", "w_zero"], ["sum"], **attributes),
         helper.make_node("Cast", ["sum"], ["real"], to=TensorProto.FLOAT),
         helper.make_node("Mul", ["real", "scale"], ["y"]),
@@ -45,10 +53,12 @@ def weights(*shape: int, dtype: type[np.generic] = np.int8) -> Array:
 CASES = {
     "product": model("MatMulInteger", weights(24, 10), (2, 5, 24)),
     "long-product": model("MatMulInteger", weights(3000, 6), (4, 3000)),
+    "turned-product": model("MatMulInteger", weights(24, 10), (2, 24, 5), (0, 2, 1)),
     "unsigned": model("MatMulInteger", weights(24, 10, dtype=np.uint8), (5, 24)),
     "convolution": model(
         "ConvInteger", weights(6, 4, 3, 3, dtype=np.uint8), (1, 4, 9, 8), pads=[1, 0, 1, 2], strides=[2, 1]
     ),
+    "long-convolution": model("ConvInteger", weights(5, 200, 3, 3), (1, 200, 6, 7), pads=[1, 1, 1, 1]),
     "groups": model("ConvInteger", weights(6, 2, 3, 3), (1, 4, 9, 8), group=2),
     "depthwise": model("ConvInteger", weights(4, 1, 3, 3), (1, 4, 9, 8), group=4),
     "one-axis": model("ConvInteger", weights(6, 4, 3), (2, 4, 11), dilations=[2]),
@@ -69,7 +79,7 @@ def feed(graph: Graph) -> dict[str, Array]:
 def test_integer_ops_are_found_again_and_mean_the_same(name: str, tmp_path: Path) -> None:
     graph = converted(CASES[name], tmp_path)
     kinds = [node.op.type for node in with_integer_ops(graph).nodes if isinstance(node.op, SourceOp)]
-    assert sorted(kinds) == sorted(["DynamicQuantizeLinear", CASES[name].graph.node[1].op_type])
+    assert sorted(kinds) == sorted(["DynamicQuantizeLinear", CASES[name].graph.node[2].op_type])
     x = feed(graph)
     session = CpuBackend().prepare(graph, RunOptions(threads=1))
     assert set(session.placement().values()) == {"engine"}

@@ -7,19 +7,21 @@ from graphlib import CycleError, TopologicalSorter
 import onnx
 
 from edgewright.backends.cpu.engine_model import WrittenModel
+from edgewright.ir.dims import Dim
 
 # A branch without any of these costs less than an If.
 COSTLY = frozenset(
     {"Conv", "ConvTranspose", "Gemm", "MatMul", "LSTM", "GRU", "RNN", "ConvInteger", "MatMulInteger"}
 )
 Nodes = list[onnx.NodeProto]
+UNKNOWN = "?"
 
 
 def with_branches(model: WrittenModel) -> WrittenModel:
     """The model, or one that runs what only one side of a choice needs in that case alone."""
     if not any(node.op_type == "Where" for node in model.proto.graph.node):
         return model
-    chooser = _Chooser(model.proto)
+    chooser = _Chooser(model)
     nodes = chooser.write_branches()
     if nodes is None:
         return model
@@ -31,12 +33,15 @@ def with_branches(model: WrittenModel) -> WrittenModel:
 
 
 class _Chooser:
-    def __init__(self, proto: onnx.ModelProto) -> None:
+    def __init__(self, model: WrittenModel) -> None:
+        proto = model.proto
         self._nodes: Nodes = list(proto.graph.node)
         inferred = onnx.shape_inference.infer_shapes(proto).graph
         known = (*inferred.input, *inferred.value_info, *inferred.output)
         self._types = {item.name: item.type.tensor_type for item in known}
         self._outputs = {item.name for item in proto.graph.output}
+        # The graph knows which open sizes are one and the same.
+        self._shapes = model.shapes
 
     def write_branches(self) -> Nodes | None:
         """The nodes in an order that can run; None where no branch is worth it."""
@@ -53,14 +58,19 @@ class _Chooser:
             return False
         truth, left, right = (self._list_dims(name) for name in node.input)
         is_one = all(dim == 1 for dim in truth) and len(truth) <= len(left)
-        return is_one and left == right and all(isinstance(dim, int) for dim in left)
+        return is_one and left == right and UNKNOWN not in left
 
     def _has_shape(self, name: str) -> bool:
         """Whether a shape was inferred: an unknown one has no dimensions either, like that of one number."""
         return name in self._types and self._types[name].HasField("shape")
 
-    def _list_dims(self, name: str) -> list[int | str]:
-        return [dim.dim_value or dim.dim_param or "?" for dim in self._types[name].shape.dim]
+    def _list_dims(self, name: str) -> list[Dim | str]:
+        known = self._shapes.get(name)
+        inferred = [dim.dim_value or UNKNOWN for dim in self._types[name].shape.dim]
+        return inferred if known is None else list(known)
+
+    def _list_sizes(self, name: str) -> list[int | None]:
+        return [dim if isinstance(dim, int) else None for dim in self._list_dims(name)]
 
     def _write_choice(self, condition: str) -> Nodes | None:
         choices = [node for node in self._nodes if self._is_choice(node) and node.input[0] == condition]
@@ -101,7 +111,7 @@ class _Chooser:
         ]
         results = [
             onnx.helper.make_tensor_value_info(
-                name, self._types[node.input[place]].elem_type, self._list_dims(node.input[place])
+                name, self._types[node.input[place]].elem_type, self._list_sizes(node.input[place])
             )
             for node, name in zip(choices, names, strict=True)
         ]

@@ -1,13 +1,13 @@
 """Integer ops of ONNX, found again in the ops that they were taken apart into: they are the faster form."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, fields
 
 import numpy as np
 
+from edgewright.backends.cpu.graph_edits import add_array, add_source_op, move_value, replace_value
 from edgewright.backends.cpu.patterns import Made, find_origin, match
 from edgewright.backends.cpu.windows import flatten_pads
-from edgewright.backends.cpu.writer import ENGINE_OPSET
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -27,7 +27,6 @@ from edgewright.ops.matmul import MatMul
 from edgewright.ops.quant import Dequantize
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.reduce import ReduceMax, ReduceMin
-from edgewright.ops.source import SourceOp
 
 MOVES = (Reshape, Transpose)
 PRODUCTS = (Conv1d, Conv2d, DepthWiseConv1d, DepthWiseConv2d, MatMul)
@@ -82,9 +81,9 @@ def with_integer_ops(graph: Graph) -> Graph:
     changed = graph.copy()
     for product in sums:
         _multiply(changed, product)
-    channelled = {product.stored for product in sums if isinstance(product.product.op, Convolution)}
+    orders = {product.stored: order for product in sums if (order := _find_order(graph, product))}
     for names in quantized:
-        _quantize(changed, names, is_turned=names["stored"] in channelled)
+        _quantize(changed, names, orders.get(names["stored"]))
     changed.sort()
     return changed
 
@@ -111,6 +110,8 @@ def _sum(graph: Graph, node: Node) -> _Sum | None:
         result = _join_products(graph, node, result, found["steps"])
     if found is None or not result or graph.types[found["stored"]].dtype != DType.UINT_8:
         return None
+    if isinstance(node.op, MatMul) and node.op.transpose_in0:
+        before = (*before, _swap_last(graph.types[node.inputs[0]].rank))
     return _Sum(result, node, found["stored"], found["zero"], before, after)
 
 
@@ -133,8 +134,21 @@ def _join_products(graph: Graph, node: Node, rest: str, steps: str) -> str:
     found = (
         None if reader is None else match(graph, reader.outputs[0], Made(ElementWiseAdd, ("rest", higher)))
     )
-    is_same = found == {"rest": rest, "steps": steps, "weights": node.inputs[1]}
-    return reader.outputs[0] if reader is not None and is_same else ""
+    if reader is None or found is None or (found["rest"], found["steps"]) != (rest, steps):
+        return ""
+    return reader.outputs[0] if _is_same_constant(graph, node.inputs[1], found["weights"]) else ""
+
+
+def _is_same_constant(graph: Graph, left: str, right: str) -> bool:
+    """Whether two values decode the same integers; each product has brought its filters into order itself."""
+    if left == right:
+        return True
+    makers = [graph.producer(value) for value in (left, right)]
+    decoded = [maker for maker in makers if maker is not None and isinstance(maker.op, Dequantize)]
+    arrays = [graph.constants.get(maker.inputs[0]) for maker in decoded]
+    if len(decoded) < 2 or decoded[0].op != decoded[1].op or arrays[0] is None or arrays[1] is None:
+        return False
+    return np.array_equal(arrays[0], arrays[1])
 
 
 def _find_only_reader(graph: Graph, value: str) -> Node | None:
@@ -148,12 +162,17 @@ def _find_weights(graph: Graph, node: Node) -> tuple[Array, int] | None:
     if maker is None or not isinstance(maker.op, Dequantize) or maker.inputs[0] not in graph.constants:
         return None
     encoding = maker.op.encoding
-    is_plain = encoding.scales == (1.0,) and encoding.block_axis is None and not _is_turned(node.op)
+    is_turned = isinstance(node.op, MatMul) and node.op.transpose_in1
+    is_plain = encoding.scales == (1.0,) and encoding.block_axis is None and not is_turned
     return (graph.constants[maker.inputs[0]], -encoding.offsets[0]) if is_plain else None
 
 
-def _is_turned(op: Op) -> bool:
-    return isinstance(op, MatMul) and (op.transpose_in0 or op.transpose_in1)
+def _find_order(graph: Graph, found: _Sum) -> Transpose | None:
+    """How a product wants the integers that it reads: those are made in this order."""
+    if isinstance(found.product.op, Convolution):
+        return _move_channel_first(graph.types[found.stored].rank)
+    is_swapped = len(found.before) == 1 and isinstance(found.before[0], Transpose)
+    return found.before[0] if is_swapped else None  # type: ignore[return-value]
 
 
 def _multiply(graph: Graph, found: _Sum) -> None:
@@ -161,25 +180,29 @@ def _multiply(graph: Graph, found: _Sum) -> None:
     weights = _find_weights(graph, found.product)
     assert weights is not None
     array, zero = weights
-    op, left = found.product.op, _move_value(graph, found.stored, found.before)
+    op, left = found.product.op, move_value(graph, found.stored, found.before)
     result = graph.types[found.product.outputs[0]].with_dtype(DType.INT_32)
-    zeros = [found.zero, _add_constant(graph, np.asarray(zero, array.dtype))]
+    zeros = [found.zero, add_array(graph, np.asarray(zero, array.dtype))]
     if not isinstance(op, Convolution):
-        (made,) = _add_node(graph, "MatMulInteger", [left, _add_constant(graph, array), *zeros], [result])
+        (made,) = add_source_op(graph, "MatMulInteger", [left, add_array(graph, array), *zeros], [result])
     else:
         rank = array.ndim
         window = _list_window_attributes(op, graph.types[left])
-        filters = _add_constant(graph, np.transpose(array, (rank - 1, rank - 2, *range(rank - 2))))
-        inputs = [_move_value(graph, left, [_move_channel_first(rank)]), filters, *zeros]
-        (made,) = _add_node(
+        filters = add_array(graph, np.transpose(array, (rank - 1, rank - 2, *range(rank - 2))))
+        inputs = [move_value(graph, left, [_move_channel_first(rank)]), filters, *zeros]
+        (made,) = add_source_op(
             graph, "ConvInteger", inputs, [result.permuted(_move_channel_first(rank).perm)], window
         )
-        made = _move_value(graph, made, [_move_channel_last(rank)])
-    _replace_value(graph, found.result, _move_value(graph, made, found.after))
+        made = move_value(graph, made, [_move_channel_last(rank)])
+    replace_value(graph, found.result, move_value(graph, made, found.after))
 
 
 def _move_channel_first(rank: int) -> Transpose:
     return Transpose(perm=(0, rank - 1, *range(1, rank - 1)))
+
+
+def _swap_last(rank: int) -> Transpose:
+    return Transpose(perm=(*range(rank - 2), rank - 1, rank - 2))
 
 
 def _move_channel_last(rank: int) -> Transpose:
@@ -196,47 +219,15 @@ def _list_window_attributes(op: Convolution, x: TensorType) -> tuple[tuple[str, 
     )
 
 
-def _quantize(graph: Graph, names: dict[str, str], *, is_turned: bool) -> None:
-    """The one op; between transposes that the writer takes out where a convolution reads it."""
+def _quantize(graph: Graph, names: dict[str, str], order: Transpose | None) -> None:
+    """The one op; between transposes that the writer takes out where a product reads it in that order."""
     stored = graph.types[names["stored"]]
-    first, last = _move_channel_first(stored.rank), _move_channel_last(stored.rank)
-    x = _move_value(graph, names["x"], [first] if is_turned else [])
-    types = [stored.permuted(first.perm) if is_turned else stored]
+    first = [] if order is None else [order]
+    back = [] if order is None else [Transpose(perm=tuple(map(order.perm.index, range(stored.rank))))]
+    x = move_value(graph, names["x"], first)
+    types = [stored if order is None else stored.permuted(order.perm)]
     types += [graph.types[names["scale"]], graph.types[names["zero"]]]
-    whole, scale, zero = _add_node(graph, "DynamicQuantizeLinear", [x], types)
-    _replace_value(graph, names["stored"], _move_value(graph, whole, [last] if is_turned else []))
-    _replace_value(graph, names["scale"], scale)
-    _replace_value(graph, names["zero"], zero)
-
-
-def _move_value(graph: Graph, value: str, moves: Sequence[Op]) -> str:
-    for op in moves:
-        node = Node(graph.fresh_name(value), op, [value], [graph.fresh_name(value)])
-        value = graph.add(node).outputs[0]
-    return value
-
-
-def _add_node(
-    graph: Graph,
-    kind: str,
-    inputs: list[str],
-    types: list[TensorType],
-    attributes: tuple[tuple[str, Hashable], ...] = (),
-) -> list[str]:
-    op = SourceOp(
-        package="ai.onnx", type=kind, version=ENGINE_OPSET, attributes=attributes, results=tuple(types)
-    )
-    outputs = [graph.fresh_name(kind) for _ in types]
-    return graph.add(Node(graph.fresh_name(kind), op, inputs, outputs), types).outputs
-
-
-def _add_constant(graph: Graph, array: Array) -> str:
-    return graph.add_constant(graph.fresh_name("integers"), array)
-
-
-def _replace_value(graph: Graph, old: str, new: str) -> None:
-    """Lets the readers of a value read another; a graph output keeps its name and its maker."""
-    for node in graph.consumers(old):
-        for place, value in enumerate(node.inputs):
-            if value == old:
-                graph.set_input(node, place, new)
+    whole, scale, zero = add_source_op(graph, "DynamicQuantizeLinear", [x], types)
+    replace_value(graph, names["stored"], move_value(graph, whole, back))
+    replace_value(graph, names["scale"], scale)
+    replace_value(graph, names["zero"], zero)

@@ -1,12 +1,13 @@
 """A graph, written as an ONNX model for an engine."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import onnx
 
 from edgewright.backends.cpu.profile import EngineProfile
 from edgewright.core.numbers import Array
+from edgewright.ir.dims import Shape
 
 
 @dataclass(frozen=True)
@@ -21,3 +22,5 @@ class WrittenModel:
     # Without fusions, whose kernels divide by sizes: for empty tensors.
     is_plain: bool
     profile: EngineProfile | None
+    # Value of the model -> its shape, as far as the graph tells.
+    shapes: Mapping[str, Shape] = field(default_factory=dict)

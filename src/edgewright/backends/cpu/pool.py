@@ -3,7 +3,7 @@
 from math import prod
 
 from edgewright.backends.cpu.registry import NotOnEngine, lowers
-from edgewright.backends.cpu.windows import flatten_pads, pad_by_itself
+from edgewright.backends.cpu.windows import flatten_pads, write_padding
 from edgewright.backends.cpu.writer import Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Node
@@ -13,20 +13,18 @@ from edgewright.ops.pool import L2Pool2d, Pool, PoolAvg2d, PoolAvg3d, PoolMax2d,
 @lowers(PoolMax2d, PoolMax3d)
 def max_pool(w: Writer, op: Pool, inputs: list[str], node: Node) -> str:
     """Channel first and back."""
-    rank = w.type(node.inputs[0]).rank
-    lowest = float("-inf")
-    x, pads = pad_by_itself(
-        w, w.channel_first(inputs[0], rank), op.pad_amount, w.type(node.inputs[0]).dtype, lowest
-    )
+    image = w.type(node.inputs[0])
+    first = w.channel_first(inputs[0], image.rank)
+    x, padding = write_padding(w, first, image, op.geometry(), op.filter_size, float("-inf"))
     result = w.node(
         "MaxPool",
         x,
         kernel_shape=list(op.filter_size),
         strides=list(op.stride),
-        pads=flatten_pads(pads),
         ceil_mode=int(op.is_ceil()),
+        **padding,
     )
-    return w.channel_last(result, rank)
+    return w.channel_last(result, image.rank)
 
 
 @lowers(PoolAvg2d, PoolAvg3d)

@@ -3,6 +3,7 @@
 import numpy as np
 import onnx
 
+from edgewright.backends.cpu.patterns import find_origin
 from edgewright.backends.cpu.registry import NotOnEngine, lowers
 from edgewright.backends.cpu.writer import ENGINE_CODES, Writer
 from edgewright.core.numbers import DType
@@ -30,6 +31,11 @@ SCHEMES = {Scheme.CONSTANT: "constant", Scheme.MIRROR_REFLECT: "reflect", Scheme
 @lowers(Reshape)
 def reshape(w: Writer, op: Reshape, inputs: list[str], node: Node) -> str:
     """Ones put in or taken out are that; else sizes the engine can copy or infer are left to it."""
+    before, _ = find_origin(w.graph, node.inputs[0], (Reshape,))
+    is_same = w.graph.types[before] == w.graph.types[node.outputs[0]]
+    if is_same and w.graph.types[before].encoding is None and w.is_written(before):
+        # An output of the model would be a copy.
+        return w.value(before)
     found = w.type(node.inputs[0]).shape
     if not (all(isinstance(dim, int) for dim in op.shape)):
         added, dropped = _find_added_ones(found, op.shape), _find_added_ones(op.shape, found)

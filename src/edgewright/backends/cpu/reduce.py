@@ -84,7 +84,11 @@ def softmax(w: Writer, op: reduce_softmax.Softmax, inputs: list[str], node: Node
         # The engine's kernel for integers has 0 where there is nothing beside a number.
         nothing = w.node("Sub", scaled, scaled)
         return nothing if is_logarithm else w.node("Exp", nothing)
-    return w.node("LogSoftmax" if is_logarithm else "Softmax", scaled, axis=axis)
+    # The engine moves another axis to the end and back inside the op: written out, transposes may cancel.
+    order = (*(place for place in range(x.rank) if place != axis), axis)
+    back = tuple(order.index(place) for place in range(x.rank))
+    kind = "LogSoftmax" if is_logarithm else "Softmax"
+    return w.transpose(w.node(kind, w.transpose(scaled, order), axis=x.rank - 1), back)
 
 
 @lowers(reduce_softmax.MaskedSoftmax)

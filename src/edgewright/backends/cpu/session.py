@@ -15,6 +15,7 @@ from edgewright.backends.cpu.dynamic import with_integer_ops
 from edgewright.backends.cpu.engine import ON_PROCESSOR, Engine
 from edgewright.backends.cpu.engine_model import WrittenModel
 from edgewright.backends.cpu.foreign import run_source_op
+from edgewright.backends.cpu.lengths import with_lengths
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, list_outputs, plan
 from edgewright.backends.cpu.profile import EngineProfile
@@ -56,7 +57,7 @@ class CpuSession:
     ) -> None:
         self._rounding, self._engine = rounding, engine
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
-        self._graph = with_decoded_weights(with_integer_ops(graph), keep=self._outputs)
+        self._graph = with_decoded_weights(_write_for(engine, graph), keep=self._outputs)
         self._options = options
         self._steps = self._prepare()
         self._say_what_is_slow()
@@ -69,9 +70,9 @@ class CpuSession:
 
     def run(self, inputs: Mapping[str, Array]) -> Values:
         """Values of the outputs for the inputs, which must have the declared types."""
-        known = self._find_known(inputs)
-        if known is not None and self._whole is not None:
-            return self._whole.run_known(inputs, known)
+        found = self.run_seen(inputs)
+        if found is not None:
+            return found
         symbols = self._check(inputs)
         if self._whole is not None:
             self._learn_shapes(inputs, symbols, self._whole)
@@ -91,17 +92,18 @@ class CpuSession:
         step = self._steps[0] if len(self._steps) == 1 and not self._options.is_profiled else None
         return step if isinstance(step, _EngineStep) and not step.is_partial else None
 
-    def _find_known(self, inputs: Mapping[str, Array]) -> Values | None:
-        """What was fed besides inputs of these shapes; None where they must be checked first."""
-        if not self._known or len(inputs) != len(self._expected):
+    def run_seen(self, inputs: object) -> Values | None:
+        """The same for arrays of shapes that were seen; None where they must be looked at first."""
+        if self._whole is None or type(inputs) is not dict or len(inputs) != len(self._expected):
             return None
         shapes = []
         for name, dtype in self._expected:
             array = inputs.get(name)
-            if array is None or array.dtype is not dtype:
+            if type(array) is not np.ndarray or array.dtype is not dtype:
                 return None
             shapes.append(array.shape)
-        return self._known.get(tuple(shapes))
+        known = self._known.get(tuple(shapes))
+        return None if known is None else self._whole.run_known(inputs, known)
 
     def _learn_shapes(
         self, inputs: Mapping[str, Array], symbols: Mapping[str, int], step: "_EngineStep"
@@ -184,6 +186,11 @@ class CpuSession:
         return steps
 
 
+def _write_for(engine: Engine, graph: Graph) -> Graph:
+    """The graph with the ops that an engine is fastest with."""
+    return with_integer_ops(with_lengths(graph) if engine is ON_PROCESSOR else graph)
+
+
 def _check_meanings(nodes: Iterable[Node]) -> None:
     """Refuses, all at once, ops that are known by their signature only."""
     lost = [node for node in nodes if not isinstance(node.op, SourceOp) and _is_signature(node.op)]
@@ -248,7 +255,10 @@ class _EngineStep:
         self._profile: EngineProfile | None = None
         if way.options.is_profiled and not is_plain:
             self._profile = EngineProfile(graph, model)
-        written = WrittenModel(model, writer.external, writer.has_fixed_point, is_plain, self._profile)
+        shapes = writer.list_shapes()
+        written = WrittenModel(
+            model, writer.external, writer.has_fixed_point, is_plain, self._profile, shapes
+        )
         try:
             self._session = way.engine.open(written, way.options)
         except EdgewrightError:

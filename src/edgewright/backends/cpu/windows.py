@@ -1,12 +1,14 @@
 """Padding of sliding windows for the engine, whose attributes must be numbers."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from edgewright.backends.cpu.registry import NotOnEngine
 from edgewright.backends.cpu.writer import Writer
 from edgewright.core.numbers import DType
 from edgewright.ir.dims import Dim
-from edgewright.ops.windows import Pairs
+from edgewright.ir.types import TensorType
+from edgewright.ops.windows import Geometry, make_same_pads
 
 
 def flatten_pads(pads: Sequence[tuple[Dim, Dim]]) -> list[int]:
@@ -14,11 +16,30 @@ def flatten_pads(pads: Sequence[tuple[Dim, Dim]]) -> list[int]:
     return [int(before) for before, _ in pads] + [int(after) for _, after in pads]
 
 
-def pad_by_itself(w: Writer, x: str, pads: Pairs, dtype: DType, value: float) -> tuple[str, Pairs]:
-    """A channel-first value, padded by a node of its own where an amount is symbolic; what is left to pad."""
+def write_padding(
+    w: Writer, x: str, image: TensorType, geometry: Geometry, size: Sequence[int], outside: float
+) -> tuple[str, dict[str, Any]]:
+    """A channel-first value and the attributes that pad it; a node pads where these cannot."""
+    pads = geometry.pads
     if all(isinstance(side, int) for pair in pads for side in pair):
-        return x, pads
-    if dtype not in {DType.FLOAT_32, DType.FLOAT_64, DType.FLOAT_16}:
+        return x, {"pads": flatten_pads(pads)}
+    mode = _find_automatic_mode(image, geometry, size)
+    if mode:
+        return x, {"auto_pad": mode}
+    if image.dtype not in {DType.FLOAT_32, DType.FLOAT_64, DType.FLOAT_16}:
         raise NotOnEngine
     amounts = w.ints((0, 0, *(before for before, _ in pads), 0, 0, *(after for _, after in pads)))
-    return w.node("Pad", x, amounts, w.scalar(value, dtype)), ((0, 0),) * len(pads)
+    return w.node("Pad", x, amounts, w.scalar(outside, image.dtype)), {}
+
+
+def _find_automatic_mode(image: TensorType, geometry: Geometry, size: Sequence[int]) -> str:
+    """Which "same" padding of ONNX the symbolic amounts are; "" where they are neither."""
+    reach = [(count - 1) * step + 1 for count, step in zip(size, geometry.dilation, strict=True)]
+    if any(window < step for window, step in zip(reach, geometry.stride, strict=True)):
+        # The engine would cut off what no window sees, and refuses to.
+        return ""
+    for mode in ("SAME_UPPER", "SAME_LOWER"):
+        is_upper = mode == "SAME_UPPER"
+        if geometry.pads == make_same_pads(image.shape[1:-1], reach, geometry.stride, is_upper=is_upper):
+            return mode
+    return ""

@@ -8,7 +8,7 @@ import onnx
 
 from edgewright.backends.cpu.linear import decode_value, encode_value
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.dims import Dim
+from edgewright.ir.dims import Dim, Shape
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 from edgewright.ir.types import TensorType
@@ -86,6 +86,10 @@ class Writer:
         if name not in self._names:
             self._names[name] = self.constant(self.graph.constants[name])
         return self._names[name]
+
+    def is_written(self, name: str) -> bool:
+        """Whether an IR value was written before, or is an input."""
+        return name in self._names
 
     def node(self, op_type: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
         """Writes an engine node of one output."""
@@ -211,6 +215,10 @@ class Writer:
             *(onnx.helper.make_opsetid(domain, 1) for domain in domains),
         ]
         return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10), names
+
+    def list_shapes(self) -> dict[str, Shape]:
+        """The engine's values that stand for IR values, with the shapes of those."""
+        return {name: self.graph.types[value].shape for value, name in self._names.items()}
 
     def _write_output(self, value: str) -> str:
         name = self.value(value)

@@ -13,6 +13,7 @@ from edgewright.ops.cast import Cast
 from edgewright.ops.elementwise import (
     ElementWiseAdd,
     ElementWiseEqual,
+    ElementWiseGreater,
     ElementWiseGreaterEqual,
     ElementWiseLess,
     ElementWiseSelect,
@@ -50,6 +51,13 @@ class Lengths:
         is_last = ctx.emit(ElementWiseEqual(), self._steps, at)
         only = ctx.emit(ElementWiseSelect(), is_last, sequence, ctx.add_scalar(0, sequence))
         return ctx.emit(ReduceSum(axes=(self._time,)), only)
+
+    def kept(self, cell: str) -> str:
+        """The last cell; zero for an empty sequence, as its last state is."""
+        ctx = self._ctx
+        ends = ctx.reshape(self._ends, (ctx.shape(self._layer.lengths)[0], 1))
+        is_some = ctx.emit(ElementWiseGreater(), ends, ctx.add_scalar(0, ends))
+        return ctx.emit(ElementWiseSelect(), is_some, cell, ctx.add_scalar(0, cell))
 
     def frozen(self, x: str, weights: list[str], gates: dict[int, float]) -> tuple[str, list[str]]:
         """One more input, 1 after the end, whose weights hold the gates open or shut so that c stays."""

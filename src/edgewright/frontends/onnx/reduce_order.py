@@ -81,7 +81,7 @@ def running_product(ctx: Context, node: SourceNode) -> str | list[str]:
 @onnx_op("Softmax")
 def softmax_flattened(ctx: Context, node: SourceNode) -> str:
     """All axes from the given one on count as one."""
-    return _emit_flattened(ctx, node, lambda x: ctx.emit(Softmax(axis=1), x))
+    return _emit_flattened(ctx, node, lambda x, axis: ctx.emit(Softmax(axis=axis), x))
 
 
 @onnx_op("Softmax", since=13)
@@ -93,7 +93,7 @@ def softmax(ctx: Context, node: SourceNode) -> str:
 @onnx_op("LogSoftmax")
 def log_softmax_flattened(ctx: Context, node: SourceNode) -> str:
     """All axes from the given one on count as one."""
-    return _emit_flattened(ctx, node, lambda x: ctx.emit(LogSoftmax(axis=1), x))
+    return _emit_flattened(ctx, node, lambda x, axis: ctx.emit(LogSoftmax(axis=axis), x))
 
 
 @onnx_op("LogSoftmax", since=13)
@@ -105,7 +105,7 @@ def log_softmax(ctx: Context, node: SourceNode) -> str:
 @onnx_op("Hardmax")
 def hardmax_flattened(ctx: Context, node: SourceNode) -> str:
     """All axes from the given one on count as one."""
-    return _emit_flattened(ctx, node, lambda x: _emit_hardmax(ctx, x, 1))
+    return _emit_flattened(ctx, node, lambda x, axis: _emit_hardmax(ctx, x, axis))
 
 
 @onnx_op("Hardmax", since=13)
@@ -156,11 +156,13 @@ def _emit_top_k(ctx: Context, node: SourceNode, op: TopK) -> list[str]:
     return [ctx.transpose(values, order), ctx.transpose(cast_to(ctx, places, DType.INT_64), order)]
 
 
-def _emit_flattened(ctx: Context, node: SourceNode, rest: Callable[[str], str]) -> str:
+def _emit_flattened(ctx: Context, node: SourceNode, emit: Callable[[str, int], str]) -> str:
     x, axis = node.inputs[0], _read_axis(ctx, node, 1)
     shape = ctx.shape(x)
+    if axis == len(shape) - 1:
+        return emit(x, axis)
     flat = ctx.reshape(x, (element_count(shape[:axis]), element_count(shape[axis:])))
-    return ctx.reshape(rest(flat), shape)
+    return ctx.reshape(emit(flat, 1), shape)
 
 
 def _need_axes(ctx: Context, node: SourceNode) -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from edgewright.core.errors import BadInput
 from edgewright.frontends.onnx.context import Context
 from edgewright.frontends.onnx.source import SourceNode
-from edgewright.ir.dims import Dim, ceil_div, maximum
-from edgewright.ops.windows import Geometry, Pair, Pairs
+from edgewright.ir.dims import Dim
+from edgewright.ops.windows import Geometry, Pair, Pairs, make_same_pads
 
 MOST_AXES = 8
 
@@ -111,11 +111,4 @@ def _read_pads(
                 do="export the model again",
             )
         return tuple(zip(pads[:axes], pads[axes:], strict=True))
-    totals = [_measure_same_padding(size, reach[axis], stride[axis]) for axis, size in enumerate(spatial)]
-    halves = [(total // 2, total - total // 2) for total in totals]
-    return tuple(halves if mode == "SAME_UPPER" else [(large, small) for small, large in halves])
-
-
-def _measure_same_padding(size: Dim, reach: int, stride: int) -> Dim:
-    """Padding that makes ceil(size / stride) windows."""
-    return maximum(0, (ceil_div(size, stride) - 1) * stride + reach - size)
+    return make_same_pads(spatial, reach, stride, is_upper=mode == "SAME_UPPER")
