@@ -37,6 +37,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
     activations: str | None = None,
     calib: Path | str | None = None,
     calib_tokens: int = MOST_TOKENS,
+    context: int | None = None,
     keep: Mapping[str, str] | None = None,
     awq: bool = False,
     mixed: float | None = None,
@@ -60,6 +61,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         activations: int8 or float, what products of ONNX and OpenVINO files round their inputs to.
         calib: a text that calibrates 4 bits, or a .npy file of its tokens.
         calib_tokens: tokens of it at most, in pieces of 256 from all over it.
+        context: tokens of the longest text, by which LongRoPE's factors for mlx-lm are chosen.
         keep: another precision for matrices whose names contain a word.
         awq: give inputs that are large finer weights where that leaves less error; needs `calib`.
         mixed: bits of a weight on the average: matrices that matter most for `calib` get more.
@@ -79,6 +81,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         mixed=mixed,
         device=device,
         activations=activations or "",
+        context=context,
     )
     made = quantize_language_model(
         checkpoint,

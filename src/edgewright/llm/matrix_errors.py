@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from edgewright.core.numbers import Array
-from edgewright.llm.rounding.codes import Codes
+from edgewright.llm.rounding.codes import Codes, pick_rows
 
 # Rows of a piece from which errors are estimated: of all rows it would take longer than their codes.
-FEW_ROWS = 128
+FEW_ROWS = 64
 
 Measure = Callable[[Array], float]
 
@@ -37,23 +37,23 @@ class MatrixErrors:
         # Bits and block, sums, number of values: codes themselves would fill the memory.
         self._sums: dict[str, tuple[tuple[int, int], tuple[float, ...], int]] = {}
 
-    def add(self, name: str, rows: tuple[Array, Array], codes: Codes, measure: Measure | None) -> None:
+    def add(self, name: str, rows: Array, codes: Codes, measure: Measure | None) -> None:
         """Some rows of a matrix.
 
         Args:
             name: of the matrix.
-            rows: as they were, and what their codes stand for.
+            rows: as they were.
             codes: what they are now.
             measure: sums the squares of products of rows with inputs, where a text calibrates.
         """
-        weights, values = (part[:: max(1, len(part) // FEW_ROWS)] for part in rows)
-        pair = (weights, weights - values)
+        few = slice(None, None, max(1, len(rows) // FEW_ROWS))
+        pair = (rows[few], rows[few] - pick_rows(codes, few).decode())
         sums = [float((part * part).sum()) for part in pair]
         sums += [0.0 if measure is None else measure(part) for part in pair]
         kind = (codes.grid.bits, codes.codes.shape[1] // codes.scales.shape[1])
         _, before, count = self._sums.get(name, (kind, (0.0,) * 4, 0))
         total = tuple(old + new for old, new in zip(before, sums, strict=True))
-        self._sums[name] = kind, total, count + math.prod(rows[0].shape)
+        self._sums[name] = kind, total, count + math.prod(rows.shape)
 
     def list_errors(self) -> tuple[MatrixError, ...]:
         """In the order in which matrices were quantized."""
@@ -80,7 +80,7 @@ def collect_matrix_errors() -> Iterator[MatrixErrors]:
         _listening.remove(errors)
 
 
-def note_matrix_error(name: str, rows: tuple[Array, Array], codes: Codes, measure: Measure | None) -> None:
+def note_matrix_error(name: str, rows: Array, codes: Codes, measure: Measure | None) -> None:
     """Tells whoever listens of some rows of a matrix, as they were and as they are."""
     for errors in _listening:
         errors.add(name, rows, codes, measure)

@@ -181,6 +181,8 @@ class _Layer:
             floats = runs[1] if len(runs) > 1 else ()
             self._inputs, self._moments = runs[0], Moments(runs[0], floats, _find_span(self._recipe))
         self._quantize(name, self._moments)
+        if name in self._codes:
+            self.weights[name] = self._codes[name].decode()
 
     def finish(self, name: str) -> Piece:
         """A tensor as it is written; of a matrix that was not prepared, codes without a text."""
@@ -192,8 +194,7 @@ class _Layer:
         values, full = self.weights[name], name_layer_tensor(self._number, name)
         grid = self._recipe.find_grid(full) if values.ndim == 2 else None
         if grid is not None:
-            parts = _iterate_codes(full, iter([values]), grid, self._recipe, moments)
-            self._codes[name], self.weights[name] = next(parts)
+            self._codes[name] = next(_iterate_codes(full, iter([values]), grid, self._recipe, moments))
 
 
 def _smooth(
@@ -260,13 +261,13 @@ def _quantize_rows(
     if grid is None:
         return Quantized(name, parts)
     codes = _iterate_codes(name, map(engine.take, parts), grid, recipe, moments)
-    return Quantized(name, (part.fetch() for part, _ in codes))
+    return Quantized(name, (part.fetch() for part in codes))
 
 
 def _iterate_codes(
     name: str, parts: Iterator[Array], grid: Grid, recipe: Recipe, moments: Moments | None
-) -> Iterator[tuple[Codes, Array]]:
-    """Codes and what they stand for: more than 4 bits are fine as they are; 4 need what the recipe says."""
+) -> Iterator[Codes]:
+    """Of some rows after others: more than 4 bits are fine as they are; 4 need what the recipe says."""
     is_plain = moments is None or grid.bits > 4 or recipe.name == FAST
     for part in parts:
         if not bool(find_library(part).isfinite(part).all()):
@@ -276,6 +277,5 @@ def _iterate_codes(
             codes = quantize_with_search(aim, grid)
         else:
             codes = moments.quantize(aim, grid, TURNS if recipe.name == BEST else 0)
-        values = codes.decode()
-        note_matrix_error(name, (aim, values), codes, None if moments is None else moments.measure)
-        yield codes, values
+        note_matrix_error(name, aim, codes, None if moments is None else moments.measure)
+        yield codes

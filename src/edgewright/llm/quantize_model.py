@@ -85,6 +85,7 @@ def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own
     checkpoint, recipe = Checkpoint(folder), recipe or Recipe()
     _check_precisions(format, recipe)
     _check_activations(format, recipe)
+    _check_context(format, checkpoint, recipe)
     texts = read_calibration_texts(checkpoint, Path(calibration), calibration_tokens) if calibration else []
     path = Path(output) if output else _name_file(checkpoint, recipe, format)
     _keep_source(checkpoint, path)
@@ -166,6 +167,19 @@ def _check_precisions(kind: str, recipe: Recipe) -> None:
             f"the format {kind} cannot hold the scales of {' and '.join(missing)}",
             do=f"choose --to {' or '.join(kinds)}, or --precision int4",
         )
+
+
+def _check_context(kind: str, checkpoint: Checkpoint, recipe: Recipe) -> None:
+    """Whether the length of texts changes anything, and is one that the model has."""
+    if recipe.context is None:
+        return
+    if kind != "mlx":
+        raise UsageError(
+            f"the runtime of {kind} chooses by the length of each text, --context is for mlx",
+            do="leave out --context",
+        )
+    if not 0 < recipe.context <= checkpoint.spec.context:
+        raise UsageError(f"--context is {recipe.context}, the model has room for {checkpoint.spec.context}")
 
 
 def _check_activations(kind: str, recipe: Recipe) -> None:

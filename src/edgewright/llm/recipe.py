@@ -57,6 +57,8 @@ class Recipe:
     device: str = AUTO
     # What products round their inputs to: int8, float, or as the runtime does by itself.
     activations: str = AS_RUNTIME
+    # Tokens of the longest text, where the format must choose LongRoPE's factors for all; None: all there are.
+    context: int | None = None
     # Where finished layers are kept until all is written; None: nowhere.
     state: Path | None = None
 

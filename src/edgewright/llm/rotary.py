@@ -21,9 +21,13 @@ def list_frequencies(rope: RopeSpec, tokens: int) -> Array:
     """Radians per position for a text of so many tokens."""
     plain = rope.theta ** (-np.arange(0, rope.dims, 2) / rope.dims)
     if rope.short_factors:
-        is_long = tokens > rope.original_context
-        return np.asarray(plain / np.array(rope.long_factors if is_long else rope.short_factors))
+        return np.asarray(plain / np.array(list_factors(rope, tokens)))
     return _stretch_low_frequencies(rope, plain) if rope.llama3 else np.asarray(plain)
+
+
+def list_factors(rope: RopeSpec, tokens: int) -> tuple[float, ...]:
+    """LongRoPE's divisors for a text of so many tokens."""
+    return rope.long_factors if tokens > rope.original_context else rope.short_factors
 
 
 def _stretch_low_frequencies(rope: RopeSpec, plain: Array) -> Array:

@@ -31,6 +31,7 @@ def run(
         mixed=options.mixed,
         device=options.device,
         activations=options.activations or "",
+        context=options.context,
     )
     recipe = choose_recipe(
         recipe, options.recipe, has_text=options.calib is not None, gguf_type=options.gguf_type

@@ -11,6 +11,7 @@ from edgewright.artifacts.encodings.reader import read_encodings
 from edgewright.core.errors import UnsupportedFeature, UsageError
 from edgewright.llm.forward import normalize, read_embeddings, read_layer, run_layer
 from edgewright.llm.load.checkpoint import EMBEDDING, FINAL_NORM, HEAD, Checkpoint, name_layer_tensor
+from edgewright.llm.load.config import read_model_spec
 from edgewright.llm.load.safetensors_file import list_stored_tensors
 from edgewright.llm.quantize_checkpoint import quantize_checkpoint
 from edgewright.llm.quantize_model import FORMATS, quantize_language_model
@@ -270,3 +271,32 @@ def test_mlx_is_told_whether_the_head_is_tied(tmp_path, family):
     quantize_language_model(tmp_path / "m", "mlx", output=tmp_path / "o")
     config = json.loads((tmp_path / "o" / "config.json").read_text())
     assert config["tie_word_embeddings"] is checkpoint.spec.is_tied
+
+
+@pytest.mark.parametrize("family", ["phi35", "phi4mini", "llama"])
+def test_mlx_is_told_of_positions_in_the_dialect_that_it_reads(tmp_path, family):
+    newer = {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "rope_type": "llama3"}
+    scaling = FAMILIES[family].get("rope_scaling", {**newer, "original_max_position_embeddings": 32})
+    changes = {"rope_scaling": None, "rope_parameters": {"rope_theta": 2e4, **scaling}}
+    checkpoint = Checkpoint(write_checkpoint(tmp_path / "m", family, **changes))
+    quantize_language_model(tmp_path / "m", "mlx", recipe=Recipe("fp16"), output=tmp_path / "o")
+    config = json.loads((tmp_path / "o" / "config.json").read_text())
+    assert "rope_parameters" not in config
+    assert config["rope_scaling"]["type"] == config["rope_scaling"]["rope_type"]
+    assert read_model_spec(tmp_path / "o").rope == checkpoint.spec.rope
+
+
+@pytest.mark.parametrize(("context", "is_short"), [(16, True), (17, False), (None, False)])
+def test_mlx_gets_the_factors_of_the_longest_text(tmp_path, caplog, context, is_short):
+    folder = write_checkpoint(tmp_path / "m", "phi35")
+    quantize_language_model(folder, "mlx", recipe=Recipe(context=context), output=tmp_path / "o")
+    scaling = json.loads((tmp_path / "o" / "config.json").read_text())["rope_scaling"]
+    assert scaling["long_factor"] == [1.5 if is_short else 3.0] * 32
+    assert ("--context 16" in caplog.text) is not is_short
+
+
+@pytest.mark.parametrize(("kind", "context", "words"), [("onnx", 16, "is for mlx"), ("mlx", 65, "room for 64")])
+def test_lengths_of_texts_that_mean_nothing_are_refused(tmp_path, kind, context, words):
+    folder = write_checkpoint(tmp_path / "m", "phi35")
+    with pytest.raises(UsageError, match=words):
+        quantize_language_model(folder, kind, recipe=Recipe(context=context), output=tmp_path / "o")

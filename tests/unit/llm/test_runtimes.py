@@ -14,7 +14,8 @@ from edgewright.llm.generate import TextGenerator
 from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.quantize_model import check_increase, quantize_language_model
 from edgewright.llm.recipe import Recipe
-from edgewright.llm.runtimes.decoder import find_kind
+from edgewright.llm.runtimes.decoder import find_kind, open_decoder
+from edgewright.llm.runtimes.onnx_decoder import OnnxDecoder
 from edgewright.llm.runtimes.worker import compute_divergence
 from edgewright.tools.umbrella import main
 from tests.unit.llm.checkpoints import write_checkpoint
@@ -228,3 +229,28 @@ def test_sizes_that_a_model_leaves_open_are_those_of_its_settings(folder, tmp_pa
     (tmp_path / "open" / "genai_config.json").write_text('{"model": {"decoder": {"head_size": -1}}}')
     with pytest.raises(BadInput, match="'head_size' of genai_config"):
         evaluate_file(tmp_path / "open", folder / "text.npy", window=32, windows=2)
+
+
+@pytest.mark.parametrize("kind", ["onnx", pytest.param("openvino", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("family", ["phi35", "phi4mini"])
+def test_a_text_that_outgrows_the_short_factors_is_read_anew(tmp_path, kind, family):
+    if kind == "openvino":
+        pytest.importorskip("openvino", reason="the package openvino is not installed")
+    source = write_checkpoint(tmp_path / "m", family)
+    quantize_language_model(source, kind, recipe=Recipe("fp32"), output=tmp_path / "o")
+    tokens = np.random.default_rng(2).integers(3, 96, 24)
+    (expected,) = iterate_float_logits(Checkpoint(source), [tokens])
+    decoder = open_decoder(kind, tmp_path / "o", 64)
+    for _ in range(2):
+        decoder.reset()
+        decoder.feed(tokens[:10])
+        # The original context has 16 tokens: within a piece, and token by token after it.
+        actual = [decoder.feed(piece) for piece in (tokens[10:15], tokens[15:18], *tokens[18:, None])]
+        np.testing.assert_allclose(np.concatenate(actual)[5:], expected[15:], atol=2e-3)
+
+
+def test_others_models_are_read_anew_where_genai_does(folder, tmp_path):
+    shutil.copytree(folder / "fp32", tmp_path / "o")
+    assert OnnxDecoder(tmp_path / "o").get_short_context() == 4096
+    (tmp_path / "o" / "genai_config.json").write_text('{"model": {"type": "llama"}}')
+    assert OnnxDecoder(tmp_path / "o").get_short_context() is None

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+# What an ONNX model calls the tokens that LongRoPE's short factors are for, among its properties.
+SHORT_CONTEXT = "short_context"
+
 
 @dataclass(frozen=True)
 class RopeSpec:
@@ -20,6 +23,11 @@ class RopeSpec:
     linear_factor: float = 1.0
     # Llama 3: factor, low and high frequency factors; empty elsewhere.
     llama3: tuple[float, ...] = ()
+
+    @property
+    def short_context(self) -> int | None:
+        """Tokens that LongRoPE's short factors are for; None where there is one kind."""
+        return self.original_context if self.short_factors else None
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,9 @@ def _quantize_span(values: Array, grid: Grid, importance: Array) -> Codes:
     blocks, matters = _cut(values, block), importance.reshape(-1, block)
     units = choose_units(blocks, matters, grid)
     chosen = search_scales(blocks, matters, grid, units)
-    return pack_span(choose_codes(blocks, chosen, grid).reshape(values.shape), chosen, units, grid)
+    kernels = find_grid_kernels(values, grid)
+    codes = choose_codes(blocks, chosen, grid) if kernels is None else _code(kernels, blocks, chosen, grid)
+    return pack_span(codes.reshape(values.shape), chosen, units, grid)
 
 
 def find_grid_kernels(values: Array, grid: Grid) -> Any:
@@ -169,6 +171,15 @@ def _search_compiled(kernels: Any, blocks: Array, importance: Array, grid: Grid,
         *(limits, grid.is_symmetric, chosen),
     )
     return Scales(chosen[0], None if grid.is_symmetric else chosen[1])
+
+
+def _code(kernels: Any, blocks: Array, chosen: Scales, grid: Grid) -> Array:
+    """The nearest codes, in one loop."""
+    codes = np.empty(blocks.shape, np.uint8)
+    zeros = np.zeros_like(chosen.scales) if chosen.zeros is None else chosen.zeros
+    limits = np.array([grid.lowest, grid.highest], np.float32)
+    kernels.code_blocks(np.asarray(blocks, np.float32), chosen.scales, zeros, limits, codes)
+    return codes.view(np.int8) if grid.is_symmetric else codes
 
 
 def _try_at_once(candidates: list[Scales], blocks: Array, importance: Array, grid: Grid) -> Scales:

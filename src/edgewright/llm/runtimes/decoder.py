@@ -65,6 +65,14 @@ class OwnRoom(Protocol):
 
 
 @runtime_checkable
+class OwnFactors(Protocol):
+    """What turns keys by factors of a text's length, and keeps them as they were turned."""
+
+    def get_short_context(self) -> int | None:
+        """Tokens that LongRoPE's short factors are for; None where there is one kind."""
+
+
+@runtime_checkable
 class OwnRanges(Protocol):
     """What keeps states in fixed point, whose ranges a text may leave."""
 
@@ -113,7 +121,7 @@ def describe_runtime(kind: str) -> str:
 
 
 def open_decoder(kind: str, path: Path, context: int, backend: str = "") -> Decoder:
-    """A model in its runtime.
+    """A model in its runtime, which reads a text anew where the factors of its length change.
 
     Args:
         kind: one of the formats.
@@ -121,6 +129,14 @@ def open_decoder(kind: str, path: Path, context: int, backend: str = "") -> Deco
         context: tokens that it must be able to remember.
         backend: where a model that was built for the NPU runs; the simulation where nothing is said.
     """
+    from edgewright.llm.runtimes.rereading import RereadingDecoder
+
+    decoder = _open_runtime(kind, path, context, backend)
+    short = decoder.get_short_context() if isinstance(decoder, OwnFactors) else None
+    return decoder if short is None else RereadingDecoder(decoder, short)
+
+
+def _open_runtime(kind: str, path: Path, context: int, backend: str) -> Decoder:
     if kind == QNN:
         from edgewright.llm.runtimes.npu_decoder import NpuDecoder
 

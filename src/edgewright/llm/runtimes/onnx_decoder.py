@@ -10,11 +10,14 @@ import onnxruntime
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.core.numbers import Array
+from edgewright.llm.load.spec import SHORT_CONTEXT
 
 PAST, PRESENT = "past_key_values.", "present."
 SETTINGS, LARGEST_SETTINGS = "genai_config.json", 1 << 20
 # Of heads, and of values of a head.
 LARGEST_SIZE = 1 << 16
+# By the types of models of ONNX Runtime GenAI, which reads their texts anew after so many tokens.
+GENAI_SHORT_CONTEXTS = {"phi3": 4096, "phimoe": 4096}
 DTYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 
 
@@ -30,6 +33,7 @@ class OnnxDecoder:
             self._session = onnxruntime.InferenceSession(file, settings, providers=providers)
         except Exception as problem:
             raise BadInput(f"ONNX Runtime cannot load it: {shown(problem)}", Where(file=file)) from None
+        self._path = path
         self._inputs = {item.name: item for item in self._session.get_inputs()}
         self._states = [name for name in self._inputs if name.startswith(PAST)]
         _check_inputs(path, self._inputs)
@@ -43,6 +47,13 @@ class OnnxDecoder:
             name: np.zeros((1, heads, 0, values), DTYPES[self._inputs[name].type])
             for name, (heads, values) in self._sizes.items()
         }
+
+    def get_short_context(self) -> int | None:
+        """Tokens that LongRoPE's short factors are for, as the model says or GenAI takes it to be."""
+        said = self._session.get_modelmeta().custom_metadata_map.get(SHORT_CONTEXT, "")
+        if said.isdecimal():
+            return int(said)
+        return GENAI_SHORT_CONTEXTS.get(str(_read_settings(self._path).get("type")))
 
     def feed(self, tokens: Array) -> Array:
         """The logits after each of these tokens."""
@@ -66,7 +77,8 @@ def _find_sizes(path: Path, state: Any) -> tuple[int, int]:
     for place, word in ((1, "num_key_value_heads"), (3, "head_size")):
         size = state.shape[place]
         if not isinstance(size, int):
-            size = _read_settings(path).get(word)
+            decoder = _read_settings(path).get("decoder")
+            size = decoder.get(word) if isinstance(decoder, dict) else None
         if type(size) is not int or not 0 < size < LARGEST_SIZE:
             raise BadInput(
                 f"neither the shape {shown(state.shape)} nor '{word}' of {SETTINGS} is a size",
@@ -78,9 +90,9 @@ def _find_sizes(path: Path, state: Any) -> tuple[int, int]:
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    """What ONNX Runtime GenAI is told of the decoder; nothing where that cannot be read."""
+    """What ONNX Runtime GenAI is told of the model; nothing where that cannot be read."""
     try:
-        settings = json.loads(read_limited(path / SETTINGS, LARGEST_SETTINGS))["model"]["decoder"]
+        settings = json.loads(read_limited(path / SETTINGS, LARGEST_SETTINGS))["model"]
     except (EdgewrightError, OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
     return settings if isinstance(settings, dict) else {}

@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.core.errors import BadInput, Where, shown
+from edgewright.core.errors import BadInput, EdgewrightError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.core.optional import require
+from edgewright.llm.load.config import read_model_spec
 
 # Of files whose weights are floats: OpenVINO computes in bfloat16 by itself where a processor has it.
 SINGLE = {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32"}
@@ -27,12 +28,20 @@ class OpenvinoDecoder:
             raise BadInput(f"OpenVINO cannot load it: {shown(problem)}", Where(file=str(file))) from None
         self._names = {name for item in model.inputs for name in item.get_names()}
         self._request = model.create_infer_request()
-        self._count = 0
+        self._count, self._path = 0, path
 
     def reset(self) -> None:
         """Forgets all tokens."""
         self._count = 0
         self._request.reset_state()
+
+    def get_short_context(self) -> int | None:
+        """Tokens that LongRoPE's short factors are for, as the configuration beside it says."""
+        try:
+            return read_model_spec(self._path).rope.short_context
+        except EdgewrightError:
+            # Of a folder that others wrote: nothing is known of such models.
+            return None
 
     def feed(self, tokens: Array) -> Array:
         """The logits after each of these tokens."""

@@ -1,6 +1,7 @@
 """A language model as a folder for mlx-lm: codes in words of 32 bits, blocks with scales and biases."""
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,15 @@ from edgewright.core.files import read_limited, write_folder
 from edgewright.core.numbers import Array
 from edgewright.llm.load.checkpoint import SINGLE, Checkpoint
 from edgewright.llm.load.config import CONFIG, LARGEST_CONFIG
+from edgewright.llm.load.spec import RopeSpec
 from edgewright.llm.quantize_checkpoint import Quantized, list_tensor_names, quantize_checkpoint
 from edgewright.llm.recipe import Recipe
+from edgewright.llm.rotary import list_factors
 from edgewright.llm.rounding.codes import Codes, Grid
 from edgewright.llm.safetensors_format import WrittenTensor, iterate_safetensors
 from edgewright.llm.writers.companions import list_companions
 
+log = logging.getLogger(__name__)
 BLOCKS = (32, 64, 128)
 WORD = 32
 
@@ -64,11 +68,20 @@ class _MlxModel:
         config["torch_dtype"] = self._dtype
         # Where nothing is said, mlx-lm takes other values than Hugging Face does.
         config["tie_word_embeddings"] = self._checkpoint.spec.is_tied
-        config["rope_theta"] = self._checkpoint.spec.rope.theta
+        config |= self._describe_positions()
+        config.pop("rope_parameters", None)
         widths = self._list_widths()
         if widths:
             config["quantization"] = config["quantization_config"] = widths
         return json.dumps(config, indent=2).encode() + b"\n"
+
+    def _describe_positions(self) -> dict[str, Any]:
+        """In the dialect of transformers 4, which is all that mlx-lm reads for most architectures."""
+        spec, rope = self._checkpoint.spec, self._checkpoint.spec.rope
+        fields = {"rope_theta": rope.theta, "partial_rotary_factor": rope.dims / spec.head_dim}
+        if rope.original_context:
+            fields["original_max_position_embeddings"] = rope.original_context
+        return {**fields, "rope_scaling": describe_scaling(rope, self._recipe.context or spec.context)}
 
     def _list_widths(self) -> dict[str, Any]:
         """The width of most, and of each one that differs; False stands for floats."""
@@ -123,6 +136,30 @@ class _MlxModel:
         yield pack_pieces()
         for parts in (scales, biases):
             yield [np.concatenate(parts).astype(self._dtype).tobytes()]
+
+
+def describe_scaling(rope: RopeSpec, context: int) -> dict[str, Any] | None:
+    """rope_scaling of config.json; mlx-lm has LongRoPE's long factors only, and takes them for short ones."""
+    if rope.short_factors:
+        factors = list_factors(rope, context)
+        if factors != rope.short_factors:
+            log.warning(
+                "mlx-lm takes the factors of long texts for all: texts of up to %d tokens are answered otherwise "
+                "than in PyTorch; --context %d writes the factors of those instead",
+                *(rope.original_context, rope.original_context),
+            )
+        names = ("short_factor", "long_factor")
+        fields = {name: list(values) for name, values in zip(names, (rope.short_factors, factors), strict=True)}
+        return _name_scaling("longrope", rope, fields)
+    if rope.llama3:
+        names = ("factor", "low_freq_factor", "high_freq_factor")
+        return _name_scaling("llama3", rope, dict(zip(names, rope.llama3, strict=True)))
+    return None if rope.linear_factor == 1 else _name_scaling("linear", rope, {"factor": rope.linear_factor})
+
+
+def _name_scaling(kind: str, rope: RopeSpec, fields: dict[str, Any]) -> dict[str, Any]:
+    original = {"original_max_position_embeddings": rope.original_context} if rope.original_context else {}
+    return {"type": kind, "rope_type": kind, **original, **fields}
 
 
 def pack_words(codes: Codes) -> Array:

@@ -10,7 +10,7 @@ from edgewright.core.files import write_folder
 from edgewright.core.numbers import Array
 from edgewright.core.version import VERSION
 from edgewright.llm.load.checkpoint import EMBEDDING, Checkpoint
-from edgewright.llm.load.spec import ModelSpec
+from edgewright.llm.load.spec import SHORT_CONTEXT, ModelSpec
 from edgewright.llm.quantize_checkpoint import Quantized, quantize_checkpoint
 from edgewright.llm.recipe import Recipe
 from edgewright.llm.rotary import make_rotary_tables
@@ -69,6 +69,8 @@ class _OnnxModel:
             producer_name="edgewright",
             producer_version=VERSION,
         )
+        short = self._checkpoint.spec.rope.short_context
+        helper.set_model_props(model, {} if short is None else {SHORT_CONTEXT: str(short)})
         yield model.SerializeToString(deterministic=True)
 
     def _add(self, tensor: Quantized) -> Iterator[bytes]:

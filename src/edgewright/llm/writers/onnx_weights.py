@@ -14,6 +14,8 @@ from edgewright.llm.rounding.codes import Codes, Grid
 # Where the bytes of a tensor may begin: vectors are read from there.
 ALIGNMENT = 64
 SMALLEST_BLOCK, LARGEST_BLOCK = 16, 256
+# The bits of a byte that are signs.
+SIGNS = {4: 0x88, 8: 0x80}
 DTYPES = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "uint8": TensorProto.UINT8}
 
 
@@ -96,8 +98,9 @@ def add_matrix(
 
 def pack_codes(codes: Codes) -> Array:
     """Rows of bytes, the first of two codes in the lower half; symmetric codes count from the middle."""
-    shift = -codes.grid.lowest
-    return _pack_bits((codes.codes.astype(np.int16) + shift).astype(np.uint8), codes.grid.bits)
+    packed = _pack_bits(codes.codes.view(np.uint8), codes.grid.bits)
+    # To count from the middle is to turn the sign.
+    return packed ^ np.uint8(SIGNS[codes.grid.bits]) if codes.grid.is_symmetric else packed
 
 
 def _pack_bits(values: Array, bits: int) -> Array:
@@ -105,7 +108,7 @@ def _pack_bits(values: Array, bits: int) -> Array:
         return values
     if values.shape[1] % 2:
         values = np.pad(values, ((0, 0), (0, 1)))
-    return np.asarray(values[:, ::2] | values[:, 1::2] << 4)
+    return np.asarray(values[:, ::2] & 15 | values[:, 1::2] << 4)
 
 
 def _expect_codes(piece: Piece) -> Codes:

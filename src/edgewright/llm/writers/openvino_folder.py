@@ -1,5 +1,6 @@
 """A language model as a folder for OpenVINO and OpenVINO GenAI."""
 
+import logging
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from edgewright.core.numbers import Array
 from edgewright.core.optional import require
 from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.load.config import CONFIG
+from edgewright.llm.load.spec import ModelSpec
 from edgewright.llm.quantize_checkpoint import Quantized, quantize_checkpoint
 from edgewright.llm.recipe import FLOAT_ACTIVATIONS, INT8_ACTIVATIONS, Recipe
 from edgewright.llm.rounding.codes import Codes, Grid
@@ -20,6 +22,7 @@ from edgewright.llm.writers.onnx_weights import pack_codes
 from edgewright.llm.writers.openvino_graph import OpenvinoDecoder
 from edgewright.llm.writers.openvino_tokenizer import spell_settings, write_tokenizer_models
 
+log = logging.getLogger(__name__)
 MODEL, DATA = "openvino_model.xml", "openvino_model.bin"
 # Values of an activation that share a scale when they are rounded; 0: they are not.
 ACTIVATION_GROUPS = {INT8_ACTIVATIONS: "32", FLOAT_ACTIVATIONS: "0"}
@@ -31,6 +34,7 @@ CHUNK = 1 << 24
 
 def write_openvino(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Sequence[Array] = ()) -> None:
     """Quantizes a checkpoint into a folder."""
+    _tell_of_factors(checkpoint.spec)
     # Before minutes of work: the settings may be no JSON.
     settings = spell_settings(checkpoint.folder)
     model = _make_model(checkpoint, recipe.widen_ends(checkpoint.head), texts)
@@ -47,6 +51,17 @@ def write_openvino(checkpoint: Checkpoint, recipe: Recipe, path: Path, texts: Se
                 **list_companions(checkpoint.folder),
                 **settings,
             },
+        )
+
+
+def _tell_of_factors(spec: ModelSpec) -> None:
+    """What happens to a text that grows beyond LongRoPE's original context."""
+    short = spec.rope.short_context
+    if short is not None and short < spec.context:
+        log.warning(
+            "OpenVINO GenAI keeps the keys of a text that grows beyond %d tokens as the short factors made them; "
+            "PyTorch reads the text anew there, and so do `edgewright llm run` and `chat`",
+            short,
         )
 
 
