@@ -15,7 +15,7 @@ from onnx import version_converter
 import edgewright as ew
 from benchmarks.data import Material, mdct
 
-__all__ = ["TASKS", "Task", "lifted", "prepared"]
+__all__ = ["TASKS", "Task", "compute_mel_bands", "lifted", "prepared"]
 
 Array = NDArray[Any]
 Feed = dict[str, Array]
@@ -230,7 +230,7 @@ def _voice(material: Material, count: int, task: Task, path: Path) -> Iterator[F
 
 def _filter_banks(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
     """Logarithms of 80 mel bands, five frames side by side, normalised."""
-    bands = _mel_bands(80, 512, 16000)
+    bands = compute_mel_bands(80, 512, 16000)
     for window in material.speech(count, 16000, 400 + 160 * 33):
         frames = np.stack([window[160 * i : 160 * i + 400] for i in range(34)]) * np.hamming(400)
         power = np.log(np.abs(np.fft.rfft(frames * 32768, 512)) ** 2 @ bands.T + 1)
@@ -240,7 +240,7 @@ def _filter_banks(material: Material, count: int, task: Task, path: Path) -> Ite
         yield {"speech": stacked, **caches}
 
 
-def _mel_bands(count: int, size: int, rate: int) -> Array:
+def compute_mel_bands(count: int, size: int, rate: int) -> Array:
     top = 2595 * np.log10(1 + rate / 2 / 700)
     edges = 700 * (10 ** (np.linspace(0, top, count + 2) / 2595) - 1)
     place = np.arange(size // 2 + 1) * rate / size
@@ -292,7 +292,7 @@ def _patches(material: Material, count: int, task: Task, path: Path) -> Iterator
 
 def _mel_frames(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
     """Logarithms of 80 mel bands of four seconds, scaled as Whisper's are."""
-    bands, frames = _mel_bands(80, 400, 16000), 400
+    bands, frames = compute_mel_bands(80, 400, 16000), 400
     for window in material.speech(count, 16000, 400 + 160 * (frames - 1)):
         cut = np.stack([window[160 * i : 160 * i + 400] for i in range(frames)]) * np.hanning(400)
         power = np.log10(np.maximum(np.abs(np.fft.rfft(cut, 400)) ** 2 @ bands.T, 1e-10))

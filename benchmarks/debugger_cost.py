@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy import folders_of
-from benchmarks.builds import Kind
+from benchmarks.build_kinds import Kind
 from benchmarks.data import Material
 from benchmarks.debugger import CALIBRATING, list_kinds, open_graphs
 from benchmarks.models import EXAMPLES

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import edgewright as ew
 from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import prepared
-from benchmarks.builds import Feed, Kind
+from benchmarks.build_kinds import Feed, Kind
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
 from benchmarks.unseen_models import APART, list_chosen_by

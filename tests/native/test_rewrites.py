@@ -4,14 +4,21 @@ import numpy as np
 import pytest
 
 import edgewright as ew
+from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.model.model import Model
 from edgewright.ops.activation import Gelu, HardSwish, Relu, Sigmoid, Tanh
+from edgewright.ops.cast import Cast
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
-from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMultiply, ElementWisePower
+from edgewright.ops.elementwise import (
+    ElementWiseGreater,
+    ElementWiseMaximum,
+    ElementWiseMultiply,
+    ElementWisePower,
+)
 from edgewright.ops.elementwise_unary import ElementWiseNeg
-from edgewright.ops.gather import Gather
+from edgewright.ops.gather import Gather, GatherNd
 from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.norm import LayerNorm, RmsNorm
 from edgewright.ops.pool import PoolAvg2d
@@ -134,6 +141,15 @@ def turned_norm(kind, *shape):
     return net, [net.add(ElementWiseMultiply(), normal, "table")]
 
 
+def picked_mask():
+    """A mask that is picked by tuples, as transformers do it, and then multiplied."""
+    net = Chain(1, 16)
+    mask = net.add(ElementWiseGreater(), "x", np.zeros((1, 1), np.float32))
+    tuples = np.stack(np.broadcast_arrays(0, np.arange(16).reshape(1, 1, 1, 16), np.zeros((1, 1, 4, 1))), -1)
+    picked = net.add(GatherNd(), mask, tuples[..., :2].astype(np.int32))
+    return net, [net.add(ElementWiseMultiply(), net.add(Cast(dtype=DType.FLOAT_32), picked), "x")]
+
+
 CASES = {
     "windows": windows,
     "overlapping_windows": overlapping_windows,
@@ -158,6 +174,7 @@ IN_FLOATS = {
     "swish": lambda: activation(Sigmoid()),
     "tanh": lambda: activation(Tanh()),
     "gelu": lambda: activation(Gelu()),
+    "picked_mask": picked_mask,
     "rms_norm_with_beta": lambda: norm(RmsNorm, (3,)),
     "joined_heads_of_one_token": lambda: folded_rows(4, 4, 1, 24),
     "rows_of_two_images": lambda: folded_rows(2, 3, 5, 16),

@@ -1,6 +1,8 @@
 """Folders of Hugging Face models (config.json, safetensors), read by transformers; no code of theirs runs."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ LARGEST_CONFIG, LARGEST_TEXT = 1 << 24, 1 << 28
 VOCABULARIES = ("tokenizer.json", "vocab.*", "*.model", "*.vocab")
 # What text models are fed with; tokens of one text in the advice.
 TEXT_INPUTS, TOKENS = ("input_ids", "attention_mask"), 128
+PIXELS = "pixel_values"
 
 
 def is_huggingface_folder(source: Any) -> bool:
@@ -42,10 +45,9 @@ def load_huggingface_model(folder: Path, examples: Any = None) -> tuple[Any, Any
             do="save it again: model.save_pretrained(folder, safe_serialization=True)",
         )
     transformers = require("transformers", to="read Hugging Face folders")
-    names = config.get("architectures")
-    name = str(names[0]) if isinstance(names, list) and names else ""
-    kind = getattr(transformers, name, None) if name.isidentifier() else None
-    if kind is None or not hasattr(kind, "from_pretrained"):
+    name = _name_architecture(config)
+    kind = _find_architecture(transformers, name)
+    if kind is None:
         raise UnsupportedFeature(
             f"architecture '{shown(name)}' is not one of transformers {transformers.__version__}, and code "
             "of the folder is not run",
@@ -53,11 +55,38 @@ def load_huggingface_model(folder: Path, examples: Any = None) -> tuple[Any, Any
             do="load it in Python and give the module itself: edgewright.convert(module, example_inputs=...)",
         )
     options = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-    module, info = kind.from_pretrained(str(folder), output_loading_info=True, **options)
+    with _keep_quiet(transformers):
+        module, info = kind.from_pretrained(str(folder), output_loading_info=True, **options)
     _check_weights(folder, info)
     # What a language model keeps for the next token is not part of its answer.
     module.config.update({"use_cache": False})
     return module, _choose_examples(module, folder) if examples is None else examples
+
+
+def _name_architecture(config: dict[str, Any]) -> str:
+    names = config.get("architectures")
+    return str(names[0]) if isinstance(names, list) and names else ""
+
+
+def _find_architecture(transformers: Any, name: str) -> Any:
+    """The class of a model; None where transformers has none of that name."""
+    kind = getattr(transformers, name, None) if name.isidentifier() else None
+    return kind if hasattr(kind, "from_pretrained") else None
+
+
+@contextmanager
+def _keep_quiet(transformers: Any) -> Iterator[None]:
+    """Without bars and advice of transformers, which speak of training; errors are told."""
+    speech = transformers.utils.logging
+    verbosity, has_bars = speech.get_verbosity(), speech.is_progress_bar_enabled()
+    speech.set_verbosity_error()
+    speech.disable_progress_bar()
+    try:
+        yield
+    finally:
+        speech.set_verbosity(verbosity)
+        if has_bars:
+            speech.enable_progress_bar()
 
 
 def read_texts(folder: Path, data: Any) -> Any:
@@ -89,6 +118,7 @@ def read_texts(folder: Path, data: Any) -> Any:
 def _open_tokenizer(folder: Path) -> Any:
     """Of a folder that holds its words: without them, transformers makes a tokenizer that knows none."""
     transformers = require("transformers", to="read Hugging Face folders")
+    _check_text_model(transformers, folder)
     reason = f"none of {', '.join(VOCABULARIES)} is there"
     if any(path for pattern in VOCABULARIES for path in folder.glob(pattern)):
         options = {"local_files_only": True, "trust_remote_code": False}
@@ -101,6 +131,19 @@ def _open_tokenizer(folder: Path) -> Any:
         Where(file=str(folder)),
         do="save it there: tokenizer.save_pretrained(folder), or give token ids as .npz",
     )
+
+
+def _check_text_model(transformers: Any, folder: Path) -> None:
+    """Refuses lines of a text where the model reads something else."""
+    name = _name_architecture(_read_config(folder))
+    read = getattr(_find_architecture(transformers, name), "main_input_name", TEXT_INPUTS[0])
+    if read != TEXT_INPUTS[0]:
+        kind = "pictures" if read == PIXELS else f"arrays of '{shown(read)}' as .npz"
+        raise BadInput(
+            f"the data is a text, and a {shown(name)} reads '{shown(read)}'",
+            Where(file=str(folder)),
+            do=f"give {kind}, or a list of files",
+        )
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
@@ -125,9 +168,9 @@ def _check_weights(folder: Path, info: dict[str, Any]) -> None:
 def _choose_examples(module: Any, folder: Path) -> Any:
     config = module.config
     size = getattr(config, "image_size", None)
-    if module.main_input_name == "pixel_values" and isinstance(size, int):
+    if module.main_input_name == PIXELS and isinstance(size, int):
         torch = require("torch", to="export torch modules")
-        return {"pixel_values": torch.zeros(1, getattr(config, "num_channels", 3), size, size)}
+        return {PIXELS: torch.zeros(1, getattr(config, "num_channels", 3), size, size)}
     names = TEXT_INPUTS if module.main_input_name == TEXT_INPUTS[0] else (module.main_input_name,)
     shape = f"np.ones((1, {TOKENS}), np.int64)" if names == TEXT_INPUTS else "..."
     listed = ", ".join(f"'{name}': {shape}" for name in names)

@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 
 from edgewright.core.arrays import is_array, to_array
-from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
+from edgewright.core.errors import BadInput, EnvironmentProblem, UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.numbers import DType
 from edgewright.core.optional import require
 
@@ -144,6 +144,11 @@ def _write_module(module: Any, path: Path, examples: _Examples) -> WrittenModel:
             try:
                 program = torch.export.export(plain, examples.args, examples.kwargs)
                 return _write_program(program, path.with_name(f"{path.name}.pt2"))
+            except ImportError as problem:
+                raise EnvironmentProblem(
+                    f"torch.export cannot be used: {shown(problem)}",
+                    do="install torch with all that it needs: pip install --force-reinstall torch",
+                ) from problem
             except Exception as problem:  # torch raises errors of many kinds for what it cannot follow
                 log.info("torch.export does not take the %s: %s", path.name, _read_first_line(problem))
         return _write_script(

@@ -115,8 +115,9 @@ class TorchSource(SourceModel):
         return [*self.inputs, *(name for call in calls for name in (*call.stored, *call.outputs))]
 
     def nodes(self) -> list[NodeNames]:
-        """All ops that depend on the inputs."""
-        return [_names(call) for call in (self._last.calls if self._last else [])]
+        """All ops that depend on the inputs, and what gives results their names."""
+        last = self._last
+        return [] if last is None else [*map(_names, last.calls), *_list_namings(last)]
 
     def find_declared_type(self, name: str) -> TensorType | None:
         """The types that torch foresees."""
@@ -276,6 +277,14 @@ def _plain(item: ProgramInput, value: Array) -> Any:
 
 def _names(call: Call) -> NodeNames:
     return NodeNames(call.op, call.label, call.inputs, call.outputs, call.stored)
+
+
+def _list_namings(last: Translation) -> Iterator[NodeNames]:
+    """What passes a value on under the name of a result, where the op that names it does nothing."""
+    named = {name for call in last.calls for name in call.outputs}
+    for node in last.model.graph.node if last.model is not None else ():
+        if node.op_type == "Identity" and node.output[0] in last.outputs and node.output[0] not in named:
+            yield NodeNames(node.op_type, node.name, tuple(node.input), tuple(node.output))
 
 
 def _stop() -> Step:

@@ -114,3 +114,21 @@ def test_a_dry_run_takes_a_folder_and_a_text(capsys, spoken_folder, tmp_path):
     assert main([str(arg) for arg in (spoken_folder, *args)]) == 0
     assert "pre-flight:" in capsys.readouterr().out
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.torch
+def test_a_text_is_no_data_of_a_model_that_reads_pictures(transformers, tmp_path):
+    config = _small(transformers.ViTConfig, image_size=16, patch_size=8)
+    transformers.ViTForImageClassification(config).save_pretrained(tmp_path / "vit")
+    (tmp_path / "texts.txt").write_text("a whale swims\n")
+    with pytest.raises(BadInput, match="a ViTForImageClassification reads 'pixel_values'") as refusal:
+        read_texts(tmp_path / "vit", tmp_path / "texts.txt")
+    assert refusal.value.do.startswith("give pictures")
+
+
+@pytest.mark.torch
+def test_transformers_does_not_talk_while_it_reads(transformers, text_folder, capfd):
+    examples = {"input_ids": np.ones((1, 8), np.int64)}
+    ew.convert(text_folder, example_inputs=examples)
+    assert capfd.readouterr().err == ""
+    assert transformers.utils.logging.is_progress_bar_enabled()

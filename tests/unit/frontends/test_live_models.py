@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 import edgewright as ew
-from edgewright.core.errors import BadInput, Problems, UnsupportedFeature, UsageError
+from edgewright.core.errors import BadInput, EnvironmentProblem, Problems, UnsupportedFeature, UsageError
 from tests.cli.models import DIGITS_MODEL
 
 X = np.random.default_rng(0).normal(size=(1, 3, 8, 8)).astype(np.float32)
@@ -171,3 +171,21 @@ def test_a_build_of_torchscript_takes_the_datatypes_of_its_examples(torch, kind,
         ("ids", "int32"),
         ("is_kept", "bool"),
     ]
+
+
+@pytest.mark.torch
+def test_a_result_that_an_op_only_names_depends_on_its_inputs(torch, caplog):
+    module = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Dropout()).eval()
+    model = ew.convert(module, example_inputs=torch.ones(1, 4))
+    assert [output.shape for output in model.outputs] == [(1, 3)]
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+@pytest.mark.torch
+def test_a_torch_that_lacks_packages_is_no_fault_of_the_module(torch, net, monkeypatch):
+    def fail(*_args, **_words):
+        raise ModuleNotFoundError("No module named 'networkx'")
+
+    monkeypatch.setattr(torch.export, "export", fail)
+    with pytest.raises(EnvironmentProblem, match=r"torch\.export cannot be used: No module named 'networkx'"):
+        ew.convert(net, example_inputs=X)

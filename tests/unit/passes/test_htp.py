@@ -16,6 +16,7 @@ from edgewright.model.model import Model
 from edgewright.ops import reference
 from edgewright.ops.conv import Conv2d
 from edgewright.ops.elementwise import ElementWisePower
+from edgewright.ops.gather import Gather, GatherElements, GatherNd
 from edgewright.ops.matmul import MatMul
 from edgewright.passes.graph_pass import PASSES
 from edgewright.passes.htp.replace_biased_matmul import check_biases
@@ -131,6 +132,31 @@ def test_small_powers_of_floats_become_products_and_roots(exponent, ops):
     assert len(graph.nodes) == max(ops, 1)
     np.testing.assert_allclose(reference.run(graph, feed)["y"], before, rtol=1e-6)
     assert PASSES["multiply_powers"](graph) == 0
+
+
+@pytest.mark.parametrize(
+    ("op", "indices", "ops"),
+    [
+        (Gather(axis=1), [2, 0, -1], ["Cast", "Gather", "Cast"]),
+        (GatherElements(axis=1), [[2, 0], [1, -1]], ["Cast", "GatherElements", "Cast"]),
+        (GatherNd(), [[[0, 2], [1, -1]]], ["Cast", "Reshape", "Gather", "Cast"]),
+        (GatherNd(), [[1], [0], [-1]], ["Cast", "Reshape", "Gather", "Cast"]),
+    ],
+    ids=str,
+)
+def test_booleans_are_gathered_as_integers_and_tuples_are_places(op, indices, ops):
+    graph = Graph("g")
+    graph.add_input("x", TensorType((2, 3), DType.BOOL_8))
+    graph.add_constant("i", np.asarray(indices, np.int32))
+    graph.add(Node("n", op, ["x", "i"], ["y"]))
+    graph.outputs = ["y"]
+    feed = {"x": np.asarray([[True, False, True], [False, False, True]])}
+    before = reference.run(graph, feed)["y"]
+    assert PASSES["gather_integers"](graph)
+    verify(graph, after="gather_integers")
+    assert [node.op.qnn_name() for node in graph.nodes] == ops
+    np.testing.assert_array_equal(reference.run(graph, feed)["y"], before)
+    assert PASSES["gather_integers"](graph) == 0
 
 
 WIDE = Conv2d(stride=(1, 1), pad_amount=((1, 1), (1, 1)))

@@ -10,7 +10,7 @@ from edgewright.ops.elementwise import ElementWiseNotEqual
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
 
-@register_pass()
+@register_pass(after=("gather_integers",))
 def compare_to_zero(graph: Graph) -> int:
     """Any number but 0 is true."""
     return rewrite_each(graph, _compare)
