@@ -21,7 +21,7 @@ import edgewright as ew
 from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.data import Material
-from benchmarks.models import EXAMPLES
+from benchmarks.models import EXAMPLES, FETCHED
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.machine_use import count_cores
 from edgewright.data.labels import Labels
@@ -149,7 +149,7 @@ def _read_rows(path: Path | None) -> dict[str, Row]:
 
 
 def _measure(kind: Kind, options: argparse.Namespace) -> Row:
-    path = kind.find([*options.models, EXAMPLES])
+    path = kind.find([*options.models, FETCHED, EXAMPLES])
     if path is None:
         return Row(kind.file, kind.text, problem="left out: the file is not in the folders of --models")
     try:
