@@ -167,7 +167,7 @@ docs: $(READY)
 # The website, searchable, without a network; fails where a link leads nowhere.
 site: $(READY)
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[site]'
-	$(PY) docs/site.py $(ARGS)
+	$(PY) -m docs.site $(ARGS)
 
 RELEASE = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
 # The fast tests on every Python that this machine has, each in an environment of its own.
