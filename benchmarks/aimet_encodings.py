@@ -1,10 +1,12 @@
 """Whether AIMET loads our encodings, strictly: a row for each model of a folder.
 
-``AIMET_ENV_PYTHON=.../python python -m benchmarks.aimet_encodings --models DIR``
+``python -m benchmarks.aimet_encodings`` with what `make bench-models` and `make peers` made; --models DIR and
+AIMET_ENV_PYTHON name others.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -15,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import edgewright as ew
+from benchmarks.models import FETCHED
+from benchmarks.peers import BESIDE
 from edgewright.core.errors import EdgewrightError
-from edgewright.sdk.aimet import find_aimet_python
+from edgewright.sdk.aimet import AIMET_PYTHON, find_aimet_python
 
 LOADER = Path(__file__).with_name("aimet_loader.py")
 HEAD = (
@@ -34,8 +38,8 @@ Samples = list[dict[str, NDArray[Any]]]
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--models", type=Path, default=Path("examples/models"))
-    python = find_aimet_python()
+    parser.add_argument("--models", type=Path, default=FETCHED, help="a folder of ONNX files")
+    python = BESIDE if BESIDE.exists() and AIMET_PYTHON not in os.environ else find_aimet_python()
     print(HEAD)
     for model in sorted(parser.parse_args().models.glob("*.onnx")):
         print(measure(model, python), flush=True)

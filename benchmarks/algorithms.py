@@ -16,7 +16,7 @@ import edgewright as ew
 from benchmarks.accuracy_metrics import outputs_of, scored
 from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.data import Material
-from benchmarks.models import EXAMPLES
+from benchmarks.models import EXAMPLES, FETCHED
 
 __all__ = ["print_algorithms", "row_of"]
 
@@ -74,7 +74,7 @@ def print_algorithms(options: argparse.Namespace) -> None:
     path = options.results if hasattr(options, "columns") else None
     rows: dict[str, dict[str, float]] = json.loads(path.read_text()) if path and path.exists() else {}
     for task in TASKS:
-        source = task.find([*options.models, EXAMPLES])
+        source = task.find([*options.models, FETCHED, EXAMPLES])
         if source is None or options.filter not in task.name:
             continue
         try:

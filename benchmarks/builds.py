@@ -21,7 +21,7 @@ from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import prepared
 from benchmarks.build_kinds import KINDS, OTHERS, Kind
 from benchmarks.data import Material
-from benchmarks.models import EXAMPLES
+from benchmarks.models import EXAMPLES, FETCHED
 from edgewright.config.build import parse_duration
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.machine_use import count_cores
@@ -145,7 +145,7 @@ def _read_rows(path: Path | None) -> dict[str, Row]:
 
 
 def _measure(kind: Kind, options: argparse.Namespace) -> Row:
-    path = kind.find([*options.models, EXAMPLES])
+    path = kind.find([*options.models, FETCHED, EXAMPLES])
     if path is None:
         return Row(kind.file, kind.text, problem="left out: the file is not in the folders of --models")
     date, load = f"{datetime.now(UTC):%Y-%m-%d %H:%M}", os.getloadavg()[0]

@@ -19,7 +19,7 @@ import onnx
 import edgewright as ew
 from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.data import Material
-from benchmarks.models import EXAMPLES
+from benchmarks.models import EXAMPLES, FETCHED
 from edgewright.analyse.comparison_points import list_layers
 from edgewright.analyse.encoding_check import EncodingCheck, check_encodings, measure_outputs
 from edgewright.analyse.odd_encodings import list_shared_values
@@ -146,7 +146,7 @@ def main() -> None:
     print("| model | spoiled | precision | recall | clean, dB | spoiled | repaired |")
     print("|---|---|---|---|---|---|---|")
     for task in TASKS:
-        path = task.find([*options.models, EXAMPLES])
+        path = task.find([*options.models, FETCHED, EXAMPLES])
         if path is None or options.filter not in task.name:
             continue
         try:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.models import FETCHED
+
 __all__ = ["Material", "mdct"]
 
 Array = NDArray[Any]
@@ -107,12 +109,14 @@ class Material:
         return track[:cut] if self.is_calibrating else track[cut:]
 
     def _find(self, name: str) -> Path | None:
-        return next((folder / name for folder in self.folders if (folder / name).exists()), None)
+        places = (folder / name for folder in (*self.folders, FETCHED))
+        return next((place for place in places if place.exists()), None)
 
     def _required(self, name: str) -> Path:
         found = self._find(name)
         if found is None:
-            raise FileNotFoundError(f"no {name} in {[str(f) for f in self.folders]}")
+            places = [str(folder) for folder in self.folders]
+            raise FileNotFoundError(f"no {name} in {places}: `make bench-models` makes it")
         return found
 
 

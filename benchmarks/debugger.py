@@ -20,7 +20,7 @@ from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import TASKS, prepared
 from benchmarks.build_kinds import KINDS, Kind, make_landmarks, of_task
 from benchmarks.data import Material
-from benchmarks.models import EXAMPLES
+from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import Feed
 from edgewright.analyse.comparison_points import list_layers
 from edgewright.analyse.odd_encodings import (
@@ -186,7 +186,7 @@ def main() -> None:
     options = parser.parse_args()
     print(HEAD, flush=True)
     for kind in list_kinds():
-        path = kind.find([*options.models, EXAMPLES])
+        path = kind.find([*options.models, FETCHED, EXAMPLES])
         if path is None or options.filter not in kind.file:
             continue
         try:

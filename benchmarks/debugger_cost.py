@@ -21,7 +21,7 @@ from benchmarks.accuracy import folders_of
 from benchmarks.build_kinds import Kind
 from benchmarks.data import Material
 from benchmarks.debugger import CALIBRATING, list_kinds, open_graphs
-from benchmarks.models import EXAMPLES
+from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import Feed
 from edgewright.analyse.comparison_points import align_layout, list_comparison_points
 from edgewright.analyse.isolated_layers import IsolatedLayers, as_stored, cut_suffix
@@ -200,7 +200,7 @@ def main() -> None:
     options = parser.parse_args()
     print(HEAD, flush=True)
     for kind in list_kinds():
-        path = kind.find([*options.models, EXAMPLES])
+        path = kind.find([*options.models, FETCHED, EXAMPLES])
         if kind.file in NAMES and path is not None and options.filter in kind.file:
             print(f"| {kind.file} | {_measure(kind, path, options)} |", flush=True)
 

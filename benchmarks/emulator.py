@@ -18,7 +18,7 @@ import onnx
 import edgewright as ew
 from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.data import Material
-from benchmarks.models import EXAMPLES
+from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import Feed
 
 __all__ = ["Gap", "measure"]
@@ -138,7 +138,7 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|")
     rows: list[Gap] = []
     for task in TASKS:
-        path = task.find([*options.models, EXAMPLES])
+        path = task.find([*options.models, FETCHED, EXAMPLES])
         if path is None or options.filter not in task.name:
             continue
         try:

@@ -14,7 +14,7 @@ from benchmarks.accuracy import CALIBRATING, folders_of
 from benchmarks.accuracy_metrics import outputs_of, scored
 from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.data import Material
-from benchmarks.models import EXAMPLES
+from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import Feed
 
 EVALUATING = 100
@@ -31,7 +31,7 @@ def main() -> None:
     options = parser.parse_args()
     print("| model | none dB | cle dB | gain | chains |\n|---|---|---|---|---|")
     for task in TASKS:
-        path = task.find([*options.models, EXAMPLES])
+        path = task.find([*options.models, FETCHED, EXAMPLES])
         if path is None or options.filter not in task.name:
             continue
         try:

@@ -1,7 +1,8 @@
 """Models of other frameworks: seconds to convert and to load each, and how far the results are apart.
 
-python -m benchmarks.frontends FOLDER: every .tflite, .pb, .pt, .pt2 and SavedModel in it; LiteRT and
-TensorFlow are used from .venv-peers, torch from the interpreter that runs this.
+python -m benchmarks.frontends [FOLDER]: every .tflite, .pb, .pt, .pt2 and SavedModel in it, or of those that
+`make bench-models` brought; LiteRT and TensorFlow are used from .venv-peers, torch from the interpreter that
+runs this.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.models import FETCHED
 from benchmarks.peers import BESIDE, ROOT
 
 __all__ = ["Row", "measure"]
@@ -269,7 +271,7 @@ def _torch(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[float,
 def main() -> None:
     """A table of all models of a folder."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("path", type=Path)
+    parser.add_argument("path", type=Path, nargs="?", default=FETCHED)
     parser.add_argument("--side", choices=("ours", "peer"))
     parser.add_argument("--work", type=Path)
     options = parser.parse_args()

@@ -15,7 +15,7 @@ import edgewright as ew
 from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.data import Material
-from benchmarks.models import EXAMPLES
+from benchmarks.models import EXAMPLES, FETCHED
 from edgewright.backends.executor import CpuExecutor
 from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import CandidateResult, list_candidates, search_precisions
@@ -42,7 +42,7 @@ def main() -> None:
     options = _options()
     rows = []
     for task in TASKS:
-        path = task.find([*options.models, EXAMPLES])
+        path = task.find([*options.models, FETCHED, EXAMPLES])
         if path is None or not any(word in task.name for word in options.filter.split(",")):
             continue
         try:

@@ -1,4 +1,4 @@
-"""The models that are measured: those of the repository, ONNX's own light models, any folder a user names."""
+"""The models that are measured: of the repository, of ONNX, of public packages, of folders a user names."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,17 +7,19 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-__all__ = ["generated_model", "inputs_for", "model_files"]
+__all__ = ["FETCHED", "generated_model", "inputs_for", "model_files"]
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "models"
+# What `make bench-models` fetches and makes: models and data.
+FETCHED = Path(__file__).parents[1] / ".cache" / "bench"
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 # Elements of one weight of a generated model: 16 MB of float32.
 WEIGHT = (2048, 2048)
 
 
 def model_files(folders: list[Path]) -> Iterator[Path]:
-    """ONNX files of the repository, of the onnx package and of the given folders."""
-    for folder in (EXAMPLES, LIGHT, *folders):
+    """ONNX files of the repository, of the onnx package and of the given folders, or what was fetched."""
+    for folder in (EXAMPLES, LIGHT, *(folders or [FETCHED])):
         yield from sorted(folder.glob("*.onnx"))
 
 

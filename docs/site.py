@@ -1,4 +1,7 @@
-"""Builds the website from README, guide and reference, without a network: python docs/site.py [--out DIR]."""
+"""Builds the website from README, guide and reference, without a network: python -m docs.site [--out DIR].
+
+The reports that it shows are made anew, which takes a minute, unless --reports names a folder of them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from docs.live_reports import REPORTS, make_reports
+
 ROOT = Path(__file__).resolve().parents[1]
 # Pages that stand beside docs/ in the repository, and what the website calls them.
 OUTSIDE = {
@@ -18,7 +23,8 @@ OUTSIDE = {
     "ARCHITECTURE.md": "architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
-    "SECURITY.md": "security.md",
+    "SECURITY.md": "security-policy.md",
+    "CODE_OF_CONDUCT.md": "code-of-conduct.md",
     "LICENSE": "license.md",
 }
 LINK = re.compile(r"(\]\()([^)#\s]+)")
@@ -49,10 +55,12 @@ def main() -> int:
     """Writes the site; fails where a link or an anchor leads nowhere."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "output" / "site")
-    parser.add_argument("--reports", type=Path, help="a folder of built reports (*.html) to show as examples")
+    parser.add_argument("--reports", type=Path, help="what docs/live_reports.py made before")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        write_sources(Path(folder), options.reports)
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as made:
+        if options.reports is None:
+            make_reports(Path(made))
+        write_sources(Path(folder), options.reports or Path(made))
         command = [sys.executable, "-m", "zensical", "build", "--strict"]
         result = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
         if result.returncode:
@@ -64,7 +72,7 @@ def main() -> int:
     return 0
 
 
-def write_sources(folder: Path, reports: Path | None) -> None:
+def write_sources(folder: Path, reports: Path) -> None:
     """Lays out the pages as the website has them, with its settings beside them."""
     pages = folder / "pages"
     shutil.copytree(ROOT / "docs", pages, ignore=shutil.ignore_patterns("*.py", "__pycache__", "site"))
@@ -80,19 +88,20 @@ def write_sources(folder: Path, reports: Path | None) -> None:
     (folder / "mkdocs.yml").write_text(SETTINGS + "\n".join(list_navigation(pages)) + "\n", "utf-8")
 
 
-def _copy_examples(pages: Path, reports: Path | None) -> None:
+def _copy_examples(pages: Path, reports: Path) -> None:
     shutil.copytree(ROOT / "examples", pages / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-    if reports is None:
-        return
-    (pages / "reports").mkdir()
     lines = [
         "# Reports to look at\n",
-        "Each of these pages was written by the tools; nothing on them is a picture.\n",
+        "Each of these pages was written by its command; nothing on them is a picture.\n",
     ]
-    for report in sorted(reports.rglob("*.html")):
-        name = "-".join(report.relative_to(reports).parts)
-        shutil.copy(report, pages / "reports" / name)
-        lines.append(f"- [{name}]({name})")
+    for report in REPORTS:
+        name = report.file.replace("/", "-")
+        (pages / "reports").mkdir(exist_ok=True)
+        shutil.copy(reports / report.file, pages / "reports" / name)
+        command = report.words.replace("{}", "out")
+        lines.append(
+            f"- [{report.title[0].upper()}{report.title[1:]}]({name})\n\n    `edgewright {command}`\n"
+        )
     (pages / "reports" / "index.md").write_text("\n".join(lines) + "\n", "utf-8")
 
 
@@ -145,8 +154,7 @@ def list_navigation(pages: Path) -> Iterator[str]:
         if listed:
             yield f"  - {title}:"
             yield from (f"      - {page.relative_to(pages)}" for page in listed)
-    if (pages / "reports").exists():
-        yield "  - Live reports: reports/index.md"
+    yield "  - Live reports: reports/index.md"
     yield "  - Project:"
     yield from (
         f"      - {target}"

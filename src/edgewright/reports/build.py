@@ -35,7 +35,8 @@ def make_preflight_page(preflight: Preflight) -> list[Block]:
     warnings = sum(finding.grade == "warning" for finding in preflight.findings)
     way = "nothing stands in the way"
     if warnings:
-        way = f"the build can start; {warnings} warning{'s' * (warnings > 1)} above say what may fail"
+        said = "1 warning above says" if warnings == 1 else f"{warnings} warnings above say"
+        way = f"the build can start; {said} what may fail"
     blocks.append(
         f"pre-flight: {way} ({preflight.seconds:.1f} s); the build will take about "
         f"{format_duration(preflight.expected_seconds)}, {preflight.expected_memory_mb:.0f} MB of memory and "
