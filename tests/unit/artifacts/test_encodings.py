@@ -328,6 +328,14 @@ BAD = {
         listed(per_block_int_scale=[0], compressed_bw=4),
         "a factor of a block is 0, expected 1",
     ),
+    "block factor of two bytes": (
+        listed(per_block_int_scale=[1, 256], compressed_bw=4),
+        "a factor of a block is 256, expected 1 to 255",
+    ),
+    "block factor that is no number": (
+        listed(per_block_int_scale=[1, True], compressed_bw=4),
+        "a factor of a block is ",
+    ),
     "typed kind": (typed(output_dtype="bfloat16"), "'output_dtype' is 'bfloat16', expected int4 to uint32"),
     "typed shapes": (typed(y_zero_point=[1, 2]), "expected whole numbers of one shape"),
     "ragged": (typed(y_scale=[[1], [1, 2]]), "nor a regular list of numbers"),

@@ -399,7 +399,11 @@ def _read_offset(offset: int, bits: int, where: Where) -> int:
 
 def _read_factors(items: list[Any], where: Where) -> tuple[int, ...]:
     flat = np.array(items, object).reshape(-1).tolist()
-    return tuple(as_integer(item, "a factor of a block", where, 1, 255) for item in flat)
+    # A large model has millions, of few values; true is no number here, although it equals 1.
+    are_numbers = set(map(type, flat)) <= {int, float}
+    for item in set(flat) if are_numbers else flat:
+        as_integer(item, "a factor of a block", where, 1, 255)
+    return tuple(map(int, flat))
 
 
 def _read_integer(item: Any, where: Where) -> int:
