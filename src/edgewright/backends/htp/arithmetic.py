@@ -24,13 +24,13 @@ from edgewright.backends.htp.requantize import (
 )
 from edgewright.backends.htp.resized_values import blend_places, repeat_places
 from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
-from edgewright.backends.htp.wide_functions import compute_sigmoid, gate_curve, gate_line
+from edgewright.backends.htp.wide_functions import bend_line, compute_sigmoid, gate_curve, gate_line
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import Gelu, HardSwish, Prelu, Relu, Relu6, ReluMinMax, Sigmoid
+from edgewright.ops.activation import Gelu, HardSigmoid, HardSwish, Prelu, Relu, Relu6, ReluMinMax, Sigmoid
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.elementwise import (
@@ -164,6 +164,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
     Gelu: gate_curve,
+    HardSigmoid: bend_line,
     HardSwish: _compute_hard_swish,
     Relu: clamp_wide,
     Relu6: clamp_wide,
