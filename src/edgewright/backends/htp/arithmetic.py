@@ -11,7 +11,7 @@ from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
 from edgewright.backends.htp.gated_sums import pass_gated
 from edgewright.backends.htp.mean_sums import average_axes, average_places
-from edgewright.backends.htp.norm_sums import scale_channels, scale_channels_wide
+from edgewright.backends.htp.norm_sums import normalize_rows, scale_channels, scale_channels_wide
 from edgewright.backends.htp.products import round_product
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
@@ -43,7 +43,7 @@ from edgewright.ops.elementwise import (
 )
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
-from edgewright.ops.norm import Batchnorm
+from edgewright.ops.norm import Batchnorm, LayerNorm
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.quant import Convert
 from edgewright.ops.reduce import ReduceMean
@@ -140,6 +140,7 @@ RULES: dict[type[Op], Rule] = {
     DepthWiseConv2d: round_product,
     TransposeConv2d: round_product,
     FullyConnected: round_product,
+    LayerNorm: normalize_rows,
     MatMul: _matmul,
     Softmax: _softmax,
     ElementWiseAdd: _sum,
@@ -167,6 +168,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ElementWiseMinimum: move_wide,
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
+    LayerNorm: normalize_rows,
     Gelu: gate_curve,
     HardSigmoid: bend_line,
     HardSwish: _compute_hard_swish,

@@ -62,6 +62,19 @@ def scale_channels_wide(graph: Graph, node: Node) -> SumForm | None:
     return SumForm({node.inputs[0]: Encoding((1.0,), (0,))}, constants, steps)
 
 
+def normalize_rows(graph: Graph, node: Node) -> SumForm | None:
+    """LayerNorm: what is added is a whole number of steps."""
+    x, weights, y = (graph.types[value].encoding for value in (*node.inputs[:2], node.outputs[0]))
+    bias, names = _read_bias(graph, node), node.inputs
+    if x is None or weights is None or y is None or bias is None or not bias.size:
+        return None
+    if names[1] not in graph.constants:
+        return None
+    scaled = weights.decode(graph.constants[names[1]]) / y.scales[0]
+    constants = {names[1]: scaled.astype(np.float32), names[2]: np.rint(bias / y.scales[0]).astype(np.float32)}
+    return SumForm({names[0]: x}, constants)
+
+
 def _read_bias(graph: Graph, node: Node) -> Array | None:
     """What is added; None where that is not known."""
     name = given(node.inputs, 2)
