@@ -22,6 +22,7 @@ from edgewright.backends.cpu.sums import (
     scale_value,
     shift_value,
     split_bytes,
+    write_matrix_sums,
     write_product,
 )
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
@@ -131,6 +132,8 @@ class NodeWriter(Writer):
         given = self.graph.types[node.inputs[0]].encoding
         if form.wide is not None:
             sums = self._write_wide_sums(lowering, node, form, form.wide)
+        elif form.zero is not None:
+            sums = [write_matrix_sums(self, node, form.zero)]
         elif form.product is not None:
             assert given is not None
             zero = np.asarray(-given.offsets[0], np.uint8)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -17,10 +17,13 @@ from edgewright.ops.windows import Geometry
 
 if TYPE_CHECKING:
     from edgewright.backends.cpu.writer import Writer
+    from edgewright.ops.matmul import MatMul
 
 # An end of a slice that is the end of everything.
 LAST = np.iinfo(np.int64).max
 BYTE = 256
+# What two signed bytes hold at most.
+LARGEST_OF_BYTES = 0x7F7F
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ class SumForm:
     # The real numbers that integers of inputs are read as, where these are not evenly spaced.
     tables: Mapping[str, Array] = field(default_factory=dict)
     wide: WideSums | None = None
+    # Of a product of two matrices of 16 bits: the integer of the first that stands for zero.
+    zero: int | None = None
 
 
 # The form of a node, or None where the usual one (decoded, computed, encoded) serves.
@@ -118,6 +123,31 @@ def write_product(w: "Writer", node: Node, product: IntegerProduct, rows: str, z
     operands = (product.matrix, np.float32(1), product.units, *zeros, product.bias)
     names = [w.constant(np.asarray(operand)) for operand in operands]
     return w.node("MatMulIntegerToFloat", rows, *names, domain="com.microsoft")
+
+
+def write_matrix_sums(w: "Writer", node: Node, zero: int) -> str:
+    """Products of matrices of 16 bits in whole units of two high bytes, in float64.
+
+    The second is two signed bytes. What the zero of the first adds to each column is rounded by itself.
+    """
+    op, names = cast("MatMul", node.op), node.inputs[:2]
+    left, right = (
+        _cast_matrix(w, value, is_swapped)
+        for value, is_swapped in zip(names, (op.transpose_in0, op.transpose_in1), strict=True)
+    )
+    right = w.node("Min", right, w.scalar(LARGEST_OF_BYTES, DType.FLOAT_64))
+    unit = w.scalar(1 / (BYTE * BYTE), DType.FLOAT_64)
+    sums = w.node("Floor", w.node("Mul", w.node("MatMul", left, right), unit))
+    columns = w.node("ReduceSum", right, w.ints((-2,)), keepdims=1)
+    shift = w.node("Mul", columns, w.scalar(zero / (BYTE * BYTE), DType.FLOAT_64))
+    return w.node("Sub", sums, w.node("Floor", w.node("Add", shift, w.scalar(0.5, DType.FLOAT_64))))
+
+
+def _cast_matrix(w: "Writer", value: str, is_swapped: bool) -> str:
+    whole = w.node("Cast", w.value(value), to=w.code(DType.FLOAT_64))
+    rank = w.graph.types[value].rank
+    order = (*range(rank - 2), rank - 1, rank - 2)
+    return w.node("Transpose", whole, perm=list(order)) if is_swapped else whole
 
 
 def split_bytes(w: "Writer", value: str) -> list[str]:
@@ -172,8 +202,9 @@ def round_sums(w: "Writer", sums: Sequence[str], form: SumForm, stored: TensorTy
     first, second = _list_joining_steps(form.wide)
     zero = -stored.encoding.offsets[0]
     taken = SumSteps(form.steps, first, second)
-    # Our kernel reads float32; sums of operands with factors are float64.
-    if not form.factors and (name := round_in_one_pass(w, sums, taken, stored.dtype, zero, channels)):
+    # Our kernel reads float32.
+    is_float64 = bool(form.factors) or form.zero is not None
+    if not is_float64 and (name := round_in_one_pass(w, sums, taken, stored.dtype, zero, channels)):
         return name
     parts = [
         _write_steps(w, steps, name, stored.rank, channels)

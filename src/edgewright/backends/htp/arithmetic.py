@@ -11,7 +11,7 @@ from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
 from edgewright.backends.htp.gated_sums import pass_gated
 from edgewright.backends.htp.mean_sums import average_axes, average_places
-from edgewright.backends.htp.norm_sums import scale_channels
+from edgewright.backends.htp.norm_sums import normalize_rows, scale_channels, scale_channels_wide
 from edgewright.backends.htp.products import round_product
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
@@ -24,13 +24,14 @@ from edgewright.backends.htp.requantize import (
 )
 from edgewright.backends.htp.resized_values import blend_places, repeat_places
 from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
-from edgewright.backends.htp.wide_functions import compute_sigmoid, gate_curve, gate_line
+from edgewright.backends.htp.wide_functions import bend_line, compute_sigmoid, gate_curve, gate_line
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
+from edgewright.backends.htp.wide_products import multiply_wide_matrices
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import Gelu, HardSwish, Prelu, Relu, Relu6, ReluMinMax, Sigmoid
+from edgewright.ops.activation import Gelu, HardSigmoid, HardSwish, Prelu, Relu, Relu6, ReluMinMax, Sigmoid
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.elementwise import (
@@ -42,7 +43,7 @@ from edgewright.ops.elementwise import (
 )
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
-from edgewright.ops.norm import Batchnorm
+from edgewright.ops.norm import Batchnorm, LayerNorm
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.quant import Convert
 from edgewright.ops.reduce import ReduceMean
@@ -61,7 +62,9 @@ def htp_sums(graph: Graph, node: Node) -> SumForm | None:
     node = replace(node, op=node.op.specific())
     is_moved = node.op.keeps_encoding and not fills_gaps(node.op)
     rule = RULES.get(type(node.op), move_values if is_moved else None)
-    if _has_width(graph, node, is_wide):
+    if type(node.op) is MatMul and is_wide(graph.types[node.outputs[0]]):
+        rule = multiply_wide_matrices
+    elif _has_width(graph, node, is_wide):
         rule = WIDE_RULES.get(type(node.op), move_wide if is_moved else None)
     elif rule is not convert_values and not _has_width(graph, node, is_byte):
         return None
@@ -137,6 +140,7 @@ RULES: dict[type[Op], Rule] = {
     DepthWiseConv2d: round_product,
     TransposeConv2d: round_product,
     FullyConnected: round_product,
+    LayerNorm: normalize_rows,
     MatMul: _matmul,
     Softmax: _softmax,
     ElementWiseAdd: _sum,
@@ -153,6 +157,7 @@ RULES: dict[type[Op], Rule] = {
     ResizeNearestNeighbor: repeat_places,
 }
 WIDE_RULES: dict[type[Op], Rule] = {
+    Batchnorm: scale_channels_wide,
     Conv2d: round_product,
     DepthWiseConv2d: round_product,
     FullyConnected: round_product,
@@ -163,7 +168,9 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ElementWiseMinimum: move_wide,
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
+    LayerNorm: normalize_rows,
     Gelu: gate_curve,
+    HardSigmoid: bend_line,
     HardSwish: _compute_hard_swish,
     Relu: clamp_wide,
     Relu6: clamp_wide,

@@ -1,10 +1,11 @@
-"""Batchnorm of 8 bits, as HTP rounds it: a product with a weight for each channel."""
+"""Batchnorm, as HTP rounds it: a product with a weight for each channel."""
 
 import numpy as np
 
-from edgewright.backends.cpu.sums import SumForm
+from edgewright.backends.cpu.sums import BYTE, Step, SumForm
 from edgewright.backends.htp.requantize import COARSE_BITS, cut_sums, is_byte, multiplier
-from edgewright.core.numbers import Array
+from edgewright.backends.htp.wide_products import WIDE_BITS, store_parts
+from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
@@ -35,6 +36,43 @@ def scale_channels(graph: Graph, node: Node) -> SumForm | None:
         constants[name] = (np.trunc(bias.astype(np.float32) / units) * factor.cut).astype(np.float32)
     steps = cut_sums(factor.value / factor.cut)
     return SumForm({node.inputs[0]: Encoding((1.0,), x.offsets)}, constants, steps)
+
+
+def scale_channels_wide(graph: Graph, node: Node) -> SumForm | None:
+    """Of 16 bits, weights included: products in whole units of high bytes, all that is added as well."""
+    types = [graph.types[value] for value in (*node.inputs[:2], node.outputs[0])]
+    x, weights, y = (kind.encoding for kind in types)
+    bias = _read_bias(graph, node)
+    if x is None or weights is None or y is None or bias is None or node.inputs[1] not in graph.constants:
+        return None
+    if types[1].dtype != DType.SFIXED_POINT_16 or any(weights.offsets) or weights.axis is not None:
+        return None
+    factor = multiplier(x.scales[0], np.asarray(weights.scales), y.scales[0], WIDE_BITS)
+    if factor is None:
+        return None
+    stored, unit = graph.constants[node.inputs[1]].astype(np.float64), BYTE * BYTE
+    added = -np.floor(-x.offsets[0] * stored / unit + 0.5)
+    if bias.size:
+        added = added + np.floor(bias / (x.scales[0] * weights.scales[0] * unit) + 0.5)
+    products = (Step("Cast", to=DType.FLOAT_64), Step("Mul", stored / unit), Step("Floor"))
+    # The op itself changes nothing: its products need more bits than float32 has.
+    numbers = dict(zip(node.inputs[1:], (1, 0), strict=False))
+    constants = {name: np.full(stored.shape, number, np.float32) for name, number in numbers.items() if name}
+    steps = (*products, *store_parts(factor, added, unit))
+    return SumForm({node.inputs[0]: Encoding((1.0,), (0,))}, constants, steps)
+
+
+def normalize_rows(graph: Graph, node: Node) -> SumForm | None:
+    """LayerNorm: what is added is a whole number of steps."""
+    x, weights, y = (graph.types[value].encoding for value in (*node.inputs[:2], node.outputs[0]))
+    bias, names = _read_bias(graph, node), node.inputs
+    if x is None or weights is None or y is None or bias is None or not bias.size:
+        return None
+    if names[1] not in graph.constants:
+        return None
+    scaled = weights.decode(graph.constants[names[1]]) / y.scales[0]
+    constants = {names[1]: scaled.astype(np.float32), names[2]: np.rint(bias / y.scales[0]).astype(np.float32)}
+    return SumForm({names[0]: x}, constants)
 
 
 def _read_bias(graph: Graph, node: Node) -> Array | None:

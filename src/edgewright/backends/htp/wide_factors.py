@@ -1,9 +1,13 @@
 """Weights of 16 bits as HTP has them: two signed bytes, which hold numbers up to 0x7F7F."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
 from edgewright.quantize.rules import find_second_operand_grid
 
 LARGEST, WHOLE = 0x7F7F, 0x7FFF
@@ -17,7 +21,7 @@ def with_wide_factors(graph: Graph) -> Graph:
         return graph
     limited = graph.copy()
     for name in names:
-        limited.constants[name] = _cut_factors(limited, name)
+        limited.types[name], limited.constants[name] = _cut_factors(limited.types[name], limited.constants[name])
     return limited
 
 
@@ -27,13 +31,12 @@ def _list_factors(graph: Graph, node: Node) -> list[str]:
     return [name for name in names if graph.types[name].dtype in WIDE]
 
 
-def _cut_factors(graph: Graph, name: str) -> Array:
+def _cut_factors(kind: TensorType, stored: Array) -> tuple[TensorType, Array]:
     """Signed ones are cut; others become symmetric first, so that the largest is always cut."""
-    kind, stored = graph.types[name], graph.constants[name]
     if kind.dtype == DType.SFIXED_POINT_16:
-        return np.minimum(stored, LARGEST).astype(stored.dtype)
+        return kind, np.minimum(stored, LARGEST).astype(stored.dtype)
     assert kind.encoding is not None
     real = kind.encoding.decode(stored).astype(np.float64)
     step = max(float(np.abs(real).max(initial=0.0)), float(np.finfo(np.float32).tiny)) / WHOLE
-    cut = np.minimum(np.rint(real / step), LARGEST) * step
-    return kind.encoding.encode(cut.astype(np.float32), kind.dtype)
+    signed = replace(kind, dtype=DType.SFIXED_POINT_16, encoding=Encoding((step,), (0,), bitwidth=16))
+    return signed, np.minimum(np.rint(real / step), LARGEST).astype(np.int16)

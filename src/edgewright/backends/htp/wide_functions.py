@@ -6,6 +6,7 @@ the difference from one to the next.
 
 from functools import cache
 from importlib.resources import files
+from typing import cast
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from edgewright.backends.htp.wide_moves import rescale_wide
 from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
+from edgewright.ops.activation import HardSigmoid
 
 FILE = "wide_functions.npz"
 INTEGERS = 1 << 16
@@ -71,6 +73,18 @@ def _find_gate(whole: Array, scale: float) -> Array:
     parts = 2.0 ** min(FEWEST_PARTS_BITS, int(np.floor(np.log2(slope))))
     line = np.floor(whole * slope + parts + 0.5) + GATE_ONE // 2
     return np.asarray(np.clip(line, 0, GATE_ONE - 1))
+
+
+def bend_line(graph: Graph, node: Node) -> SumForm | None:
+    """HardSigmoid: a line within 0 and 1, halves up; its slope passes through float32."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    op = cast("HardSigmoid", node.op)
+    if x is None or y is None:
+        return None
+    slope = float(np.float32(x.scales[0]) * np.float32(op.alpha))
+    line = np.clip((np.arange(INTEGERS) + float(x.offsets[0])) * slope + op.beta, 0, 1)
+    steps = np.floor(line / y.scales[0] + 0.5) - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
 def gate_curve(graph: Graph, node: Node) -> SumForm | None:

@@ -5,14 +5,15 @@ Those of low bytes are cut to whole units of the others; so is all that is added
 
 import numpy as np
 
-from edgewright.backends.cpu.sums import Step, WideSums
-from edgewright.backends.htp.requantize import Multiplier, shift_down
+from edgewright.backends.cpu.sums import BYTE, Step, SumForm, WideSums
+from edgewright.backends.htp.requantize import Multiplier, is_wide, multiplier, shift_down
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
 
 # Bits of the multiplier of such sums; a step of the output has so many parts of a cut sum, in bits.
 WIDE_BITS, WIDE_PARTS_BITS = 22, 8
-BYTE = 256
 # By how much a value has to grow for a gate to open, the bits of a gate, and what its slope is rounded to.
 STEEPNESS, GATE_BITS, SLOPE_UNIT = 6, 20, 2.0**-25
 
@@ -24,9 +25,13 @@ def split_input(x: Encoding, total: Array, *, is_cut: bool) -> WideSums:
 
 
 def cut_wide(factor: Multiplier, x: Encoding, total: Array, bias: Array) -> tuple[Step, ...]:
-    """The middle of the part that a sum of high bytes lies in, times its factor, halves up."""
-    added = _add_zero(x, total) + bias
-    value, parts = factor.value * BYTE, np.exp2(factor.exponent + np.log2(BYTE) + WIDE_PARTS_BITS)
+    """Sums of high bytes, and what the zero point and the bias add, in steps."""
+    return store_parts(factor, _add_zero(x, total) + bias, BYTE)
+
+
+def store_parts(factor: Multiplier, added: Array, unit: int) -> tuple[Step, ...]:
+    """The middle of the part that a sum in so many units lies in, times its factor, halves up."""
+    value, parts = factor.value * unit, np.exp2(factor.exponent + np.log2(unit) + WIDE_PARTS_BITS)
     if np.all(parts >= 1):
         return shift_down(value, (added + 0.5 / parts) * value + 0.5)
     return (
@@ -36,6 +41,30 @@ def cut_wide(factor: Multiplier, x: Encoding, total: Array, bias: Array) -> tupl
         Step("Floor"),
         *shift_down(value / parts, 0.5 * value / parts + 0.5),
     )
+
+
+def multiply_wide_matrices(graph: Graph, node: Node) -> SumForm | None:
+    """A product of two activations, the second of which is symmetric: sums of high bytes of both."""
+    first, second, result = (graph.types[value] for value in (*node.inputs[:2], node.outputs[0]))
+    if any(node.inputs[2:]) or not set(node.inputs).isdisjoint(graph.constants):
+        return None
+    if not (is_wide(first) and is_wide(result) and _is_symmetric(second)):
+        return None
+    a, b, y = (kind.encoding for kind in (first, second, result))
+    assert a is not None
+    assert b is not None
+    assert y is not None
+    factor = multiplier(a.scales[0], np.asarray(b.scales), y.scales[0], WIDE_BITS)
+    if factor is None:
+        return None
+    whole = Multiplier(factor.value[0], factor.exponent[0], factor.exact[0])
+    return SumForm({}, {}, store_parts(whole, np.asarray(0.0), BYTE * BYTE), zero=-a.offsets[0])
+
+
+def _is_symmetric(kind: TensorType) -> bool:
+    encoding = kind.encoding
+    is_plain = encoding is not None and encoding.axis is None and not any(encoding.offsets)
+    return kind.dtype == DType.SFIXED_POINT_16 and is_plain
 
 
 def gate_wide(x: Encoding, y: Encoding, scales: Array, total: Array, bias: Array) -> tuple[Step, ...]:
