@@ -20,6 +20,7 @@ from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, list_outputs, plan
 from edgewright.backends.cpu.profile import EngineProfile
 from edgewright.backends.cpu.sums import PLAIN, Rounding
+from edgewright.backends.cpu.sunk_moves import with_sunk_moves
 from edgewright.backends.cpu.weights import with_decoded_weights
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import (
@@ -188,7 +189,7 @@ class CpuSession:
 
 def _write_for(engine: Engine, graph: Graph) -> Graph:
     """The graph with the ops that an engine is fastest with."""
-    return with_integer_ops(with_lengths(graph) if engine is ON_PROCESSOR else graph)
+    return with_integer_ops(with_sunk_moves(with_lengths(graph)) if engine is ON_PROCESSOR else graph)
 
 
 def _check_meanings(nodes: Iterable[Node]) -> None:
