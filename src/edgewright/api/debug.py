@@ -12,7 +12,7 @@ from edgewright.analyse.backend_differences import BackendComparison, compare_ba
 from edgewright.analyse.diagnosis import Diagnosis, Feeds, diagnose_model
 from edgewright.analyse.framework_differences import compare_with_framework
 from edgewright.artifacts.encodings import EncodingsSource, load_encodings
-from edgewright.backends.base import Backend
+from edgewright.backends.base import Backend, TakesFloat
 from edgewright.backends.executor import CpuExecutor
 from edgewright.backends.qnn.backend import HtpNativeBackend
 from edgewright.backends.qnn.options import HtpOptions
@@ -57,8 +57,8 @@ def debug(  # noqa: PLR0913 - every one is a choice of its own, and all are give
         act_quantizer: how ranges of activations are chosen then.
         overrides: an encodings file, or its content, to quantize with.
         target: a chip, whose emulator gives figures of its own where it is installed.
-        backends: two backends (cpu, htp-sim, htp-native) to compare op by op with each other, or cpu and
-            framework: the float model beside the framework that it comes from.
+        backends: two backends (cpu, htp-sim, htp-native) to compare op by op with each other, or with the
+            float model cpu and gpu, or cpu and framework: the one that it comes from.
         page: an HTML file to write; the first op that backends compute differently goes to a folder beside
             it, with its inputs.
         preprocessing: what is done to images.
@@ -81,7 +81,7 @@ def debug(  # noqa: PLR0913 - every one is a choice of its own, and all are give
     if FRAMEWORK in backends:
         comparisons = _compare_framework(model, source, feeds, backends)
     else:
-        comparisons = _compare_backends(made, feeds, backends, emulator)
+        comparisons = _compare_backends((source, made), feeds, backends, emulator)
     result = replace(result, backends=comparisons, notes=notes)
     if page is None:
         return result
@@ -137,7 +137,7 @@ def _compare_framework(
 
 
 def _compare_backends(
-    model: Model, feeds: Feeds, names: Sequence[str], emulator: Backend | None
+    models: tuple[Model, Model], feeds: Feeds, names: Sequence[str], emulator: Backend | None
 ) -> tuple[BackendComparison, ...]:
     if names and len(names) != 2:
         raise UsageError(
@@ -150,4 +150,6 @@ def _compare_backends(
         pair = {"htp-sim": find_backend("htp-sim"), "htp-native": emulator}
     if not pair:
         return ()
+    source, quantized = models
+    model = source if any(isinstance(backend, TakesFloat) for backend in pair.values()) else quantized
     return (compare_backends(model.fixed_graph(), feeds[:BACKEND_SAMPLES], pair),)

@@ -111,6 +111,13 @@ class RealEnds(Protocol):
 
 
 @runtime_checkable
+class TakesFloat(Protocol):
+    """A backend for float models, that has no fixed point."""
+
+    is_float_only: bool
+
+
+@runtime_checkable
 class TakesCpu(Protocol):
     """A backend whose engine itself can run on the CPU what it lacks."""
 

@@ -58,7 +58,8 @@ class MinimalMode(OptionGroup):
         "-backend",
         metavar="BACKEND",
         help="what runs the quantized models: cpu, htp (the emulator where it is installed, else the "
-        "simulation), htp-sim, htp-native, or dspvNN for the NPU of that architecture",
+        "simulation), htp-sim, htp-native, or dspvNN for the NPU of that architecture; gpu has float models "
+        "only, in a configuration",
     )
     preproc_file: str | None = opt(
         "-preproc_file",

@@ -49,8 +49,8 @@ class DebugOptions(OptionGroup):
         type=parse_names,
         metavar="A,B",
         example="--compare_backends cpu,htp-sim",
-        help="compare two backends (cpu, htp-sim, htp-native) op by op, or cpu,framework: the float model "
-        "and its own framework; the first op that differs is saved",
+        help="compare two backends (cpu, htp-sim, htp-native) op by op, or with the float model cpu,gpu and "
+        "cpu,framework, its own framework; the first op that differs is saved",
     )
     page: str | None = opt(
         "--output_path", "-o", metavar="FILE", help="the HTML page to write; MODEL_debug.html otherwise"

@@ -30,8 +30,8 @@ RUNTIME = opt(
     "--runtime",
     "-r",
     choices=RUNTIMES,
-    help="what runs the model: cpu, htp (the emulator where it is installed, else the simulation), htp-sim, "
-    "htp-native, or dspvNN for the NPU of that architecture",
+    help="what runs the model: cpu, gpu (float models), htp (the emulator where it is installed, else the "
+    "simulation), htp-sim, htp-native, or dspvNN for the NPU of that architecture",
 )
 ARCHITECTURE = opt(
     "--architecture",

@@ -16,7 +16,7 @@ def make_page(profile: ModelProfile) -> list[Block]:
         blocks += _list_slowest(item)
     blocks += [f"{item.backend}: {item.problem}" for item in profile.backends if item.problem]
     blocks += [f"note: {item.backend}: {note}" for item in ran for note in item.notes]
-    if any(item.backend != "cpu" for item in ran):
+    if any(not item.name.startswith(("cpu", "gpu")) for item in ran):
         blocks.append("note: htp times are from a simulation or emulation here, not from a device")
     if any("native" in item.name for item in ran):
         blocks.append("note: the emulator runs in a separate process, whose CPU and memory are not counted")

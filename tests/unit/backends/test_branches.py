@@ -119,3 +119,34 @@ def test_masks_of_fixed_point_are_no_branches():
     samples = [{"x": RNG.normal(size=(1, 8, 8, 8)).astype(np.float32)}]
     quantized = ew.quantize(model, samples, act_bw=8, weight_bw=8)
     assert quantized.run(samples[0], backend="htp-sim")["y"].shape == (1, 8, 8, 8)
+
+
+def convolve_twice(name):
+    """A branch of two convolutions along one axis with a Relu between them."""
+    weights = [
+        numpy_helper.from_array(RNG.normal(size=(4, 4, 3)).astype(np.float32), f"{name}{n}") for n in (1, 2)
+    ]
+    nodes = [
+        helper.make_node("Conv", ["x", f"{name}1"], [f"{name}_a"], pads=[1, 1]),
+        helper.make_node("Relu", [f"{name}_a"], [f"{name}_b"]),
+        helper.make_node("Conv", [f"{name}_b", f"{name}2"], [f"{name}_y"], pads=[1, 1]),
+    ]
+    return helper.make_graph(nodes, name, [], [info(f"{name}_y", [1, 4, None])], weights)
+
+
+@pytest.mark.parametrize("truth", [True, False])
+def test_branches_of_open_sizes_are_chosen_and_their_functions_fused(tmp_path, truth):
+    import onnxruntime
+
+    branches = {f"{name}_branch": convolve_twice(name) for name in ("then", "else")}
+    nodes = [helper.make_node("If", ["c"], ["y"], **branches)]
+    inputs = [info("c", [], TensorProto.BOOL), info("x", [1, 4, "n"])]
+    path = write(tmp_path / "open.onnx", nodes, inputs, [info("y", [1, 4, "n"])])
+    feed = {"c": np.array(truth), "x": RNG.normal(size=(1, 4, 9)).astype(np.float32)}
+    source = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    graph = ew.convert(path).fixed_graph()
+    session = find_backend("cpu").prepare(graph, RunOptions(threads=1, is_profiled=True))
+    np.testing.assert_allclose(session.run(feed)["y"], source.run(None, feed)[0], rtol=1e-5, atol=1e-6)
+    kernels = [time.kernel for time in session.node_times()]
+    assert sum("Conv" in kernel for kernel in kernels) == 2
+    assert "Relu" not in kernels

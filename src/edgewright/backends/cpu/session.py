@@ -15,11 +15,13 @@ from edgewright.backends.cpu.dynamic import with_integer_ops
 from edgewright.backends.cpu.engine import ON_PROCESSOR, Engine
 from edgewright.backends.cpu.engine_model import WrittenModel
 from edgewright.backends.cpu.foreign import run_source_op
+from edgewright.backends.cpu.global_pools import with_global_pools
 from edgewright.backends.cpu.lengths import with_lengths
 from edgewright.backends.cpu.node_writer import NodeWriter
 from edgewright.backends.cpu.plan import Part, Refusals, list_outputs, plan
 from edgewright.backends.cpu.profile import EngineProfile
 from edgewright.backends.cpu.sums import PLAIN, Rounding
+from edgewright.backends.cpu.sunk_moves import with_sunk_moves
 from edgewright.backends.cpu.weights import with_decoded_weights
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import (
@@ -57,7 +59,7 @@ class CpuSession:
     ) -> None:
         self._rounding, self._engine = rounding, engine
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
-        self._graph = with_decoded_weights(_write_for(engine, graph), keep=self._outputs)
+        self._graph = with_decoded_weights(_write_for(engine, graph, rounding), keep=self._outputs)
         self._options = options
         self._steps = self._prepare()
         self._say_what_is_slow()
@@ -186,9 +188,13 @@ class CpuSession:
         return steps
 
 
-def _write_for(engine: Engine, graph: Graph) -> Graph:
+def _write_for(engine: Engine, graph: Graph, rounding: Rounding) -> Graph:
     """The graph with the ops that an engine is fastest with."""
-    return with_integer_ops(with_lengths(graph) if engine is ON_PROCESSOR else graph)
+    if engine is ON_PROCESSOR:
+        graph = with_sunk_moves(with_lengths(graph))
+        # Where every rounding counts, means are added up as they were.
+        graph = with_global_pools(graph) if rounding is PLAIN else graph
+    return with_integer_ops(graph)
 
 
 def _check_meanings(nodes: Iterable[Node]) -> None:

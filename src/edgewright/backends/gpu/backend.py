@@ -29,6 +29,7 @@ class GpuBackend:
     is_helped: bool = False
     library_names = ("libQnnGpu.so", "QnnGpu.dll")
     has_exact_ends = False
+    is_float_only = True
 
     @property
     def name(self) -> str:

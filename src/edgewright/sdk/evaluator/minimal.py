@@ -5,9 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from edgewright.backends.base import Backend, TakesFloat
 from edgewright.backends.registry import find_backend
 from edgewright.config.params import Params
-from edgewright.core.errors import UsageError, shown
+from edgewright.core.errors import UnsupportedFeature, UsageError, shown
 from edgewright.frontends.framework import Framework
 from edgewright.run.remote.address import choose_device, parse_address
 from edgewright.run.remote.job import check_device
@@ -53,7 +54,7 @@ def evaluate_combinations(
     check_comparator(request.comparator, request.tolerance, request.box_input)
     device = choose_device(request.target_arch, request.device or None)
     if device is None:
-        find_backend(find_engine_backend(request.backend))
+        _check_backend(find_backend(find_engine_backend(request.backend)))
     else:
         check_device(parse_address(device))
     _check_shapes(model)
@@ -85,6 +86,14 @@ def evaluate_combinations(
         seconds=time.monotonic() - started,
     )
     return rank_results(evaluation, comparison)
+
+
+def _check_backend(backend: Backend) -> None:
+    if isinstance(backend, TakesFloat):
+        raise UnsupportedFeature(
+            f"{backend.name} takes float models only (guide line 11855): there are no options to rank",
+            do="name it in a configuration (-config), with precision fp32 or fp16",
+        )
 
 
 def _check_shapes(model: EvaluatedModel) -> None:

@@ -3,9 +3,12 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 # Neighbouring buckets differ by half a percent; 2**44 ns is almost five hours.
 _GROWTH = math.log(1.005)
 _BUCKETS = int(44 * math.log(2) / _GROWTH) + 2
+_AT_ONCE = 1024
 
 
 @dataclass(frozen=True)
@@ -26,22 +29,40 @@ class Latencies:
     """Counts times in buckets; only one thread may add to it."""
 
     def __init__(self) -> None:
-        self._counts = [0] * _BUCKETS
+        self._counts = np.zeros(_BUCKETS, np.int64)
         self._total = 0
         self._least, self._most = 0, 0
-        self.count = 0
+        self._counted = 0
+        # Times that are in no bucket yet: many at once cost a tenth, and who counts holds up other threads.
+        self._fresh: list[int] = []
+
+    @property
+    def count(self) -> int:
+        """How many there were."""
+        return self._counted + len(self._fresh)
 
     def add(self, nanoseconds: int) -> None:
         """Counts one execution."""
-        index = int(math.log(nanoseconds) / _GROWTH) if nanoseconds > 1 else 0
-        self._counts[min(index, _BUCKETS - 1)] += 1
-        self._least = nanoseconds if not self.count else min(self._least, nanoseconds)
-        self._most = max(self._most, nanoseconds)
-        self._total += nanoseconds
-        self.count += 1
+        self._fresh.append(nanoseconds)
+        if len(self._fresh) >= _AT_ONCE:
+            self._count_fresh()
+
+    def _count_fresh(self) -> None:
+        if not self._fresh:
+            return
+        times = np.asarray(self._fresh, np.int64)
+        places = (np.log(np.maximum(times, 1)) / _GROWTH).astype(np.int64)
+        self._counts += np.bincount(np.minimum(places, _BUCKETS - 1), minlength=_BUCKETS)
+        least, most = int(times.min()), int(times.max())
+        self._least = min(self._least, least) if self._counted else least
+        self._most = max(self._most, most)
+        self._total += int(times.sum())
+        self._counted += len(self._fresh)
+        self._fresh = []
 
     def summary(self) -> Latency:
         """What was counted so far."""
+        self._count_fresh()
         if not self.count:
             return Latency()
         return Latency(
@@ -57,10 +78,6 @@ class Latencies:
 
     def _find_percentile(self, share: float) -> float:
         """The time that this share of the executions does not exceed."""
-        rank, counted = math.ceil(share * self.count), 0
-        for index, count in enumerate(self._counts):
-            counted += count
-            if counted >= rank:
-                middle = math.exp((index + 0.5) * _GROWTH)
-                return min(max(middle, self._least), self._most)
-        return self._most
+        rank = math.ceil(share * self.count)
+        index = int(np.searchsorted(np.cumsum(self._counts), rank))
+        return min(max(math.exp((index + 0.5) * _GROWTH), self._least), self._most)
