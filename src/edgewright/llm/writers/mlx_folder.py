@@ -144,12 +144,14 @@ def describe_scaling(rope: RopeSpec, context: int) -> dict[str, Any] | None:
         factors = list_factors(rope, context)
         if factors != rope.short_factors:
             log.warning(
-                "mlx-lm takes the factors of long texts for all: texts of up to %d tokens are answered otherwise "
-                "than in PyTorch; --context %d writes the factors of those instead",
+                "mlx-lm takes the factors of long texts for all: those of up to %d tokens are answered "
+                "otherwise than in PyTorch; --context %d writes their factors instead",
                 *(rope.original_context, rope.original_context),
             )
         names = ("short_factor", "long_factor")
-        fields = {name: list(values) for name, values in zip(names, (rope.short_factors, factors), strict=True)}
+        fields = {
+            name: list(values) for name, values in zip(names, (rope.short_factors, factors), strict=True)
+        }
         return _name_scaling("longrope", rope, fields)
     if rope.llama3:
         names = ("factor", "low_freq_factor", "high_freq_factor")
