@@ -60,7 +60,7 @@ def quantize(  # noqa: PLR0913 - every one is a choice of its own, and all are g
         asym: codes with a zero point in place of symmetric ones.
         activations: int8 or float, what products of ONNX and OpenVINO files round their inputs to.
         calib: a text that calibrates 4 bits, or a .npy file of its tokens.
-        calib_tokens: tokens of it at most, in pieces of 256 from all over it.
+        calib_tokens: tokens of it at most, in pieces of 256 or an eighth of them from all over it.
         context: tokens of the longest text, by which LongRoPE's factors for mlx-lm are chosen.
         keep: another precision for matrices whose names contain a word.
         awq: give inputs that are large finer weights where that leaves less error; needs `calib`.

@@ -81,13 +81,14 @@ class LanguageModelOptions(OptionGroup):
         type=make_number_parser(1),
         metavar="N",
         default=1 << 16,
-        help="tokens of --calib at most, in pieces of 256 from all over it; fewer take less time",
+        help="tokens of --calib at most, in pieces of 256 or an eighth of them from all over it; fewer take "
+        "less time",
     )
     context: int | None = opt(
         type=make_number_parser(1),
         metavar="N",
-        help="tokens of the longest text, for --to mlx: mlx-lm has one set of LongRoPE's factors for texts of "
-        "every length, those of long ones where nothing is said",
+        help="tokens of the longest text, for --to mlx: mlx-lm has one set of LongRoPE's factors for texts "
+        "of every length, those of long ones where nothing is said",
     )
     awq: bool = opt(
         help="give inputs that are large finer weights where that leaves less error; the rest is folded "
@@ -293,6 +294,7 @@ class LanguageBuildOptions(OptionGroup):
         type=make_number_parser(1),
         metavar="N",
         default=1 << 16,
-        help="tokens of --calib at most, in pieces of 256 from all over it; fewer take less time",
+        help="tokens of --calib at most, in pieces of 256 or an eighth of them from all over it; fewer take "
+        "less time",
     )
     no_compile: bool = opt(help="write the graphs only: no context binaries, and no ONNX files around them")

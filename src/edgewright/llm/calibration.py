@@ -12,6 +12,8 @@ from edgewright.llm.texts import read_tokens
 
 # Tokens of one piece, and of all pieces where nothing is said: more changes codes little and takes time.
 PIECE_TOKENS, MOST_TOKENS = 256, 1 << 16
+# Few tokens say more where they are from many places, which does not pay for pieces that are too short.
+FEWEST_PIECES, SHORTEST_PIECE = 8, 32
 
 
 def read_calibration_texts(checkpoint: Checkpoint, path: Path, most: int = MOST_TOKENS) -> list[Array]:
@@ -23,7 +25,7 @@ def read_calibration_texts(checkpoint: Checkpoint, path: Path, most: int = MOST_
         most: tokens of all pieces at most; there is one piece at least.
     """
     tokens = _check_tokens(checkpoint, path, read_tokens(checkpoint.folder, path))
-    length = min(PIECE_TOKENS, checkpoint.spec.context)
+    length = min(PIECE_TOKENS, checkpoint.spec.context, max(SHORTEST_PIECE, most // FEWEST_PIECES))
     pieces = [piece for piece, _ in cut_windows(tokens, length)]
     if not pieces:
         raise UsageError(

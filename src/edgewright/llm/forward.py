@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from edgewright.llm.threads import map_in_threads, share_among_cores
 LEAST = -1e30
 # Texts that are within a layer at once.
 TEXTS = 16
+
+# Tokens that are multiplied at once, and rows of a matrix that a core takes.
+TOKENS, ROWS = 1024, 512
 
 # Gets the name of a matrix and what it is multiplied with, [tokens, values].
 Watch = Callable[[str, Array], None]
@@ -86,12 +89,13 @@ def _iterate_steps(
     """Stops before matrices are multiplied with their inputs."""
     normals = _normalize_texts(spec, states, weights["input_layernorm.weight"])
     yield _name_projections(spec), normals
-    mixed = map_in_threads(partial(_attend, spec, weights), normals)
+    projected = _multiply_texts(weights, _name_projections(spec), normals)
+    mixed = map_in_threads(partial(_attend, spec, weights), projected)
     yield ["self_attn.o_proj"], mixed
     states = _add_products(states, weights, "self_attn.o_proj", mixed)
     normals = _normalize_texts(spec, states, weights["post_attention_layernorm.weight"])
     yield _name_gates(spec), normals
-    inner = map_in_threads(partial(_feed_forward, spec, weights), normals)
+    inner = map_in_threads(partial(_gate, spec), _multiply_texts(weights, _name_gates(spec), normals))
     yield ["mlp.down_proj"], inner
     return _add_products(states, weights, "mlp.down_proj", inner)
 
@@ -144,16 +148,16 @@ def _normalize_texts(spec: ModelSpec, states: Sequence[Array], gain: Array) -> l
     return [normalize(state, gain, spec.norm_epsilon) for state in states]
 
 
-def _attend(spec: ModelSpec, weights: Weights, normal: Array) -> Array:
+def _attend(spec: ModelSpec, weights: Weights, projected: Array) -> Array:
     """What the heads take from the values of earlier tokens, [tokens, values]."""
-    library, tokens = find_library(normal), len(normal)
-    queries, keys, values = _project(spec, weights, normal)
-    cosines, sines = (move_like(table, normal) for table in make_rotary_tables(spec, tokens))
+    library, tokens = find_library(projected), len(projected)
+    queries, keys, values = _part_heads(spec, weights, projected)
+    cosines, sines = (move_like(table, projected) for table in make_rotary_tables(spec, tokens))
     queries, keys = (turn_heads(part, cosines, sines) for part in (queries, keys))
     # Heads that share keys and values stand together.
     queries = queries.reshape(spec.kv_heads, -1, tokens, spec.head_dim)
     scores = queries @ keys[:, None].swapaxes(2, 3) / math.sqrt(spec.head_dim)
-    scores = library.where(move_like(_list_visible(tokens, spec.window), normal), scores, LEAST)
+    scores = library.where(move_like(_list_visible(tokens, spec.window), projected), scores, LEAST)
     shares = library.exp(scores - library.amax(scores, axis=-1, keepdims=True))
     shares = shares / library.sum(shares, axis=-1, keepdims=True)
     mixed: Array = (shares @ values[:, None]).reshape(spec.heads, tokens, -1)
@@ -174,13 +178,11 @@ def _name_gates(spec: ModelSpec) -> list[str]:
     return [f"mlp.{name}_proj" for name in (("gate_up",) if spec.is_fused else ("gate", "up"))]
 
 
-def _project(spec: ModelSpec, weights: Weights, normal: Array) -> tuple[Array, Array, Array]:
+def _part_heads(spec: ModelSpec, weights: Weights, projected: Array) -> tuple[Array, Array, Array]:
     """Queries, keys and values as [heads, tokens, values]."""
-    parts = [_multiply(weights, name, normal) for name in _name_projections(spec)]
-    whole = find_library(normal).concatenate(parts, axis=1)
     borders = (0, spec.query_rows, spec.query_rows + spec.key_rows, spec.query_rows + 2 * spec.key_rows)
     queries, keys, values = (
-        whole[:, start:stop].reshape(len(normal), -1, spec.head_dim).swapaxes(0, 1)
+        projected[:, start:stop].reshape(len(projected), -1, spec.head_dim).swapaxes(0, 1)
         for start, stop in pairwise(borders)
     )
     if spec.has_qk_norm:
@@ -189,24 +191,59 @@ def _project(spec: ModelSpec, weights: Weights, normal: Array) -> tuple[Array, A
     return queries, keys, values
 
 
-def _feed_forward(spec: ModelSpec, weights: Weights, normal: Array) -> Array:
-    """What goes down again, [tokens, values]."""
-    library = find_library(normal)
-    parts = [_multiply(weights, name, normal) for name in _name_gates(spec)]
-    whole = parts[0] if spec.is_fused else library.concatenate(parts, axis=1)
-    gates, ups = whole[:, : spec.intermediate], whole[:, spec.intermediate :]
-    inner: Array = gates / (1 + library.exp(-gates)) * ups
+def _gate(spec: ModelSpec, both: Array) -> Array:
+    """What goes down again, [tokens, values], of gates and ups side by side."""
+    gates, ups = both[:, : spec.intermediate], both[:, spec.intermediate :]
+    inner: Array = gates / (1 + find_library(both).exp(-gates)) * ups
     return inner
 
 
 def _add_products(
     states: Sequence[Array], weights: Weights, name: str, inputs: Sequence[Array]
 ) -> list[Array]:
-    products = map_in_threads(partial(_multiply, weights, name), inputs)
+    products = _multiply_texts(weights, [name], inputs)
     return [state + product for state, product in zip(states, products, strict=True)]
 
 
-def _multiply(weights: Weights, name: str, inputs: Array) -> Array:
-    result: Array = inputs @ weights[f"{name}.weight"].T
+def _multiply_texts(weights: Weights, names: Sequence[str], texts: Sequence[Array]) -> list[Array]:
+    """The products of each text with some matrices, side by side."""
+    if isinstance(texts[0], np.ndarray):
+        return [text for group in _group_texts(texts) for text in _multiply_group(weights, names, group)]
+    join = find_library(texts[0]).concatenate
+    return [join([_multiply(weights, name, slice(None), text) for name in names], axis=1) for text in texts]
+
+
+def _group_texts(texts: Sequence[Array]) -> list[list[Array]]:
+    """Texts that are multiplied at once: products of many tokens take less time for each."""
+    groups: list[list[Array]] = []
+    for text in texts:
+        if not groups or sum(map(len, groups[-1])) + len(text) > TOKENS:
+            groups.append([])
+        groups[-1].append(text)
+    return groups
+
+
+def _multiply_group(weights: Weights, names: Sequence[str], texts: Sequence[Array]) -> list[Array]:
+    """Rows of the matrices are shared among cores."""
+    inputs = np.concatenate(texts)
+    heights = [len(weights[f"{name}.weight"]) for name in names]
+    products = np.empty((len(inputs), sum(heights)), np.float32)
+
+    def fill(part: tuple[str, int, slice]) -> None:
+        name, first, rows = part
+        product = _multiply(weights, name, rows, inputs)
+        products[:, first + rows.start : first + rows.start + product.shape[1]] = product
+
+    parts = [
+        (name, first, slice(start, start + ROWS))
+        for name, first, height in zip(names, accumulate([0, *heights]), heights, strict=False)
+        for start in range(0, height, ROWS)
+    ]
+    share_among_cores(fill, parts)
+    return np.split(products, list(accumulate(map(len, texts)))[:-1])
+
+
+def _multiply(weights: Weights, name: str, rows: slice, inputs: Array) -> Array:
+    result: Array = inputs @ weights[f"{name}.weight"][rows].T
     bias = weights.get(f"{name}.bias")
-    return result if bias is None else result + bias
+    return result if bias is None else result + bias[rows]

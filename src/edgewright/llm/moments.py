@@ -10,7 +10,7 @@ from edgewright.core.numbers import Array
 from edgewright.llm.arrays import cast, find_library
 from edgewright.llm.rounding.codes import Codes, Grid, join_codes
 from edgewright.llm.rounding.gptq import DAMPING, Compensation, damp_moments
-from edgewright.llm.threads import share_among_cores
+from edgewright.llm.threads import keep_products_single, share_among_cores
 
 # Texts whose products are summed at once.
 TEXTS = 16
@@ -92,7 +92,9 @@ class Window:
 
     def measure(self, rows: Array) -> float:
         """The sum of squares of products."""
-        return float(((rows @ self._products) * rows).sum())
+        # A second thread would wait in a loop for more of them, and keep a core from what comes next.
+        with keep_products_single():
+            return float(((rows @ self._products) * rows).sum())
 
     @cached_property
     def _correction(self) -> Array:
@@ -115,7 +117,26 @@ def _sum_products(left: Sequence[Array], right: Sequence[Array]) -> Array:
     for start in range(0, len(left), TEXTS):
         first = library.concatenate(left[start : start + TEXTS], axis=0)
         second = first if left is right else library.concatenate(right[start : start + TEXTS], axis=0)
-        part: Array = first.T @ second
+        part = _multiply_columns(first, second)
         products = part if products is None else products + part
     assert products is not None
     return products
+
+
+def _multiply_columns(first: Array, second: Array) -> Array:
+    """Of all columns with all, in squares that cores share."""
+    if not isinstance(first, np.ndarray):
+        products: Array = first.T @ second
+        return products
+    sums, is_same = np.empty((first.shape[1], second.shape[1]), np.float32), first is second
+    parts = [slice(start, start + WINDOW) for start in range(0, first.shape[1], WINDOW)]
+
+    def fill(pair: tuple[slice, slice]) -> None:
+        above, below = pair
+        sums[above, below] = first[:, above].T @ second[:, below]
+        if is_same:
+            sums[below, above] = sums[above, below].T
+
+    pairs = [(left, right) for left in parts for right in parts if not is_same or left.start <= right.start]
+    share_among_cores(fill, pairs)
+    return sums

@@ -182,7 +182,9 @@ class _Layer:
             self._inputs, self._moments = runs[0], Moments(runs[0], floats, _find_span(self._recipe))
         self._quantize(name, self._moments)
         if name in self._codes:
-            self.weights[name] = self._codes[name].decode()
+            # The floats are needed no more, unless they are what a float run goes through.
+            into = self.weights[name] if len(runs) == 1 else None
+            self.weights[name] = self._codes[name].decode(into)
 
     def finish(self, name: str) -> Piece:
         """A tensor as it is written; of a matrix that was not prepared, codes without a text."""

@@ -16,7 +16,16 @@ from edgewright.llm.evaluate_file import LIMITS, TextScore, evaluate_file
 from edgewright.llm.layer_state import name_state_folder, remove_layer_state
 from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.matrix_errors import MatrixError, collect_matrix_errors
-from edgewright.llm.recipe import BALANCED, BEST, BITS, FAST, FLOAT_ACTIVATIONS, INT8_ACTIVATIONS, Recipe
+from edgewright.llm.recipe import (
+    BALANCED,
+    BEST,
+    BITS,
+    FAST,
+    FLOAT_ACTIVATIONS,
+    INT8_ACTIVATIONS,
+    WIDTHS,
+    Recipe,
+)
 from edgewright.llm.sensitivity import widen_sensitive
 from edgewright.llm.writers.gguf_types import apply_gguf_type, settle_types
 
@@ -53,6 +62,11 @@ class LanguageModelFile:
     # Where bits are mixed: nats by which each matrix alone changes what the model says; which got more.
     sensitivity: dict[str, float] = field(default_factory=dict)
     widened: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> str:
+        """int4, int8, fp16 or fp32."""
+        return WIDTHS.get(self.precision, self.precision)
 
 
 def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own, and all are given by name
@@ -97,7 +111,7 @@ def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own
     return LanguageModelFile(
         path=str(path),
         format=format,
-        precision=recipe.width,
+        precision=recipe.precision,
         recipe=recipe.name,
         source_bytes=sum(tensor.nbytes for tensor in checkpoint.tensors.values()),
         file_bytes=_measure_size(path),
@@ -113,7 +127,7 @@ def quantize_language_model(  # noqa: PLR0913 - every one is a choice of its own
 
 def check_increase(made: LanguageModelFile, limit: float | None) -> None:
     """Refuses a file that predicts the text worse than the limit allows, or may do so."""
-    most = LIMITS[made.precision] if limit is None else limit
+    most = LIMITS[made.width] if limit is None else limit
     check_score(made.score, made.path, most)
 
 

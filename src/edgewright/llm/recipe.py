@@ -57,7 +57,7 @@ class Recipe:
     device: str = AUTO
     # What products round their inputs to: int8, float, or as the runtime does by itself.
     activations: str = AS_RUNTIME
-    # Tokens of the longest text, where the format must choose LongRoPE's factors for all; None: all there are.
+    # Tokens of the longest text, where a format has one set of LongRoPE's factors; None: all there are.
     context: int | None = None
     # Where finished layers are kept until all is written; None: nowhere.
     state: Path | None = None

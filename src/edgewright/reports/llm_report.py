@@ -27,7 +27,7 @@ ADVICE = (
 )
 # Formats that have a runtime on each of these.
 FORMATS = {
-    "Phone": ("gguf", "onnx"),
+    "Phone": ("gguf", "onnx", "mlx"),
     "IoT": ("gguf", "onnx", "openvino"),
     "AI PC, Copilot+ PC": ("onnx", "openvino", "gguf"),
     "Mac": ("mlx", "gguf"),
@@ -119,7 +119,7 @@ def _list_devices(record: LanguageModelReport) -> list[_Device]:
     devices = []
     for name, precisions, advice in ADVICE:
         fits = tuple(
-            file for file in record.files if file.precision in precisions and file.format in FORMATS[name]
+            file for file in record.files if file.width in precisions and file.format in FORMATS[name]
         )
         command = (
             f"edgewright llm quantize {PurePath(record.checkpoint.source).name} --to {FORMATS[name][0]} "

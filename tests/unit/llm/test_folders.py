@@ -295,7 +295,9 @@ def test_mlx_gets_the_factors_of_the_longest_text(tmp_path, caplog, context, is_
     assert ("--context 16" in caplog.text) is not is_short
 
 
-@pytest.mark.parametrize(("kind", "context", "words"), [("onnx", 16, "is for mlx"), ("mlx", 65, "room for 64")])
+@pytest.mark.parametrize(
+    ("kind", "context", "words"), [("onnx", 16, "is for mlx"), ("mlx", 65, "room for 64")]
+)
 def test_lengths_of_texts_that_mean_nothing_are_refused(tmp_path, kind, context, words):
     folder = write_checkpoint(tmp_path / "m", "phi35")
     with pytest.raises(UsageError, match=words):

@@ -23,7 +23,7 @@ def test_decibels_are_those_of_the_definition_whatever_the_pieces():
 
     for rows in (slice(0, 5), slice(5, 12)):
         part = quantize_to_nearest(weights[rows], Grid(4, 32))
-        errors.add("m", (weights[rows], part.decode()), part, measure)
+        errors.add("m", weights[rows], part, measure)
     (error,) = errors.list_errors()
     assert (error.name, error.bits, error.block, error.values) == ("m", 4, 32, 768)
     assert error.weight_db == pytest.approx(10 * np.log10((weights**2).sum() / (gap**2).sum()), abs=1e-4)

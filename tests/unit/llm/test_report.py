@@ -132,3 +132,14 @@ def test_activations_that_a_runtime_does_not_have_are_refused(folder, tmp_path):
     with pytest.raises(UsageError, match="activations 'int3' is unknown"):
         Recipe("int8", activations="int3")
     assert not (tmp_path / "o").exists()
+
+
+def test_a_file_is_called_by_what_was_asked_for_and_judged_by_its_width(folder, tmp_path):
+    made = quantize_language_model(
+        folder / "m", "onnx", recipe=Recipe("lpbq"), output=tmp_path / "o", text=folder / "text.npy"
+    )
+    assert (made.precision, made.width) == ("lpbq", "int4")
+    page = write_report(tmp_path, folder / "m", made).read_text()
+    assert "<td>lpbq<div" in page
+    # The advice for phones is for all kinds of 4 bits.
+    assert '<span class="name">o</span>: ' in page.partition("Phone</td>")[2].partition("</tr>")[0]

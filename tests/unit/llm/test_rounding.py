@@ -188,6 +188,12 @@ def test_compiled_decoding_gives_what_numpy_does(weights, monkeypatch):
             patch.setattr(codes_module, "load_kernels", lambda: None)
             expected = part.decode()
         np.testing.assert_array_equal(part.decode(), expected)
+        spare = np.zeros_like(expected)
+        assert part.decode(spare) is spare
+        np.testing.assert_array_equal(spare, expected)
+        # What is mapped from a file is not written to.
+        spare.flags.writeable = False
+        assert part.decode(spare) is not spare
 
 
 def test_half_precision_of_the_loops_is_that_of_numpy():

@@ -113,19 +113,25 @@ class Codes:
     zeros: Array | None = None
     nested: Nested | None = None
 
-    def decode(self) -> Array:
-        """The values, in single precision."""
+    def decode(self, into: Array | None = None) -> Array:
+        """The values, in single precision.
+
+        Args:
+            into: an array of their shape that nobody needs any more: memory that is new takes time.
+        """
         rows, columns = self.codes.shape
         kernels = load_kernels() if isinstance(self.codes, np.ndarray) else None
         if kernels is not None:
-            return self._decode_compiled(kernels)
+            return self._decode_compiled(kernels, into)
         parts = cast(self.codes, "float32").reshape(rows, self.scales.shape[1], -1)
         if self.zeros is not None:
             parts = parts - cast(self.zeros, "float32")[..., None]
         return (parts * self.scales[..., None]).reshape(rows, columns)
 
-    def _decode_compiled(self, kernels: Any) -> Array:
-        values, scales = np.empty(self.codes.shape, np.float32), np.ascontiguousarray(self.scales, np.float32)
+    def _decode_compiled(self, kernels: Any, into: Array | None) -> Array:
+        is_free = into is not None and into.flags.writeable and into.flags.c_contiguous
+        values = into if into is not None and is_free else np.empty(self.codes.shape, np.float32)
+        scales = np.ascontiguousarray(self.scales, np.float32)
         zeros = np.zeros((0, 0), np.float32) if self.zeros is None else self.zeros.astype(np.float32)
         # Codes of both kinds as bytes: the first half of them is negative where they are signed.
         codes, is_signed = np.ascontiguousarray(self.codes), self.codes.dtype == np.int8

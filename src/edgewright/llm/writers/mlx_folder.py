@@ -139,18 +139,17 @@ class _MlxModel:
 
 
 def describe_scaling(rope: RopeSpec, context: int) -> dict[str, Any] | None:
-    """rope_scaling of config.json; mlx-lm has LongRoPE's long factors only, and takes them for short ones."""
+    """rope_scaling of config.json; of LongRoPE, mlx-lm takes the long factors for texts of every length."""
     if rope.short_factors:
         factors = list_factors(rope, context)
         if factors != rope.short_factors:
             log.warning(
-                "mlx-lm takes the factors of long texts for all: texts of up to %d tokens are answered otherwise "
-                "than in PyTorch; --context %d writes the factors of those instead",
+                "mlx-lm takes the factors of long texts for all: those of up to %d tokens are answered "
+                "otherwise than in PyTorch; --context %d writes their factors instead",
                 *(rope.original_context, rope.original_context),
             )
-        names = ("short_factor", "long_factor")
-        fields = {name: list(values) for name, values in zip(names, (rope.short_factors, factors), strict=True)}
-        return _name_scaling("longrope", rope, fields)
+        both = {"short_factor": list(rope.short_factors), "long_factor": list(factors)}
+        return _name_scaling("longrope", rope, both)
     if rope.llama3:
         names = ("factor", "low_freq_factor", "high_freq_factor")
         return _name_scaling("llama3", rope, dict(zip(names, rope.llama3, strict=True)))

@@ -59,8 +59,8 @@ def _tell_of_factors(spec: ModelSpec) -> None:
     short = spec.rope.short_context
     if short is not None and short < spec.context:
         log.warning(
-            "OpenVINO GenAI keeps the keys of a text that grows beyond %d tokens as the short factors made them; "
-            "PyTorch reads the text anew there, and so do `edgewright llm run` and `chat`",
+            "OpenVINO GenAI keeps the keys of a text that grows beyond %d tokens as the short factors made "
+            "them; `edgewright llm run` and `chat` read the text anew there",
             short,
         )
 
