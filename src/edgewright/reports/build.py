@@ -35,7 +35,8 @@ def make_preflight_page(preflight: Preflight) -> list[Block]:
     warnings = sum(finding.grade == "warning" for finding in preflight.findings)
     way = "nothing stands in the way"
     if warnings:
-        way = f"the build can start; {warnings} warning{'s' * (warnings > 1)} above say what may fail"
+        said = "1 warning above says" if warnings == 1 else f"{warnings} warnings above say"
+        way = f"the build can start; {said} what may fail"
     blocks.append(
         f"pre-flight: {way} ({preflight.seconds:.1f} s); the build will take about "
         f"{format_duration(preflight.expected_seconds)}, {preflight.expected_memory_mb:.0f} MB of memory and "
@@ -92,7 +93,7 @@ def _make_accuracy_table(record: BuildRecord) -> Table:
 
 def _make_accuracy_row(item: Accuracy) -> tuple[str, ...]:
     score = "-" if item.score is None else f"{item.score:.2f} %"
-    interval = "-" if item.low is None else f"{item.low:.1f} to {item.high:.1f} %"
+    interval = "-" if item.low is None else f"{item.low:.2f} to {item.high:.2f} %"
     sqnr = "-" if item.sqnr_db is None else format_db(item.sqnr_db)
     largest = "-" if item.max_abs is None else f"{item.max_abs:.3g}"
     return item.output, item.backend, str(item.samples), score, interval, sqnr, largest

@@ -136,7 +136,7 @@ def _describe_accuracy(record: BuildRecord) -> str:
         return f"Its outputs are {format_db(worst)} from the float model's."
     text = f"On the {BACKENDS.get(best.backend, best.backend)} it {_describe_score(record, best)}"
     if best.low is not None and best.high is not None:
-        text += f" (95 % interval {best.low:.1f} to {best.high:.1f}{_name_output(record, best)})"
+        text += f" (95 % interval {best.low:.2f} to {best.high:.2f}{_name_output(record, best)})"
     return f"{text}{_describe_loss(record)}."
 
 
