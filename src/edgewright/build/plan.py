@@ -124,8 +124,8 @@ class BuildPlan:
 def describe_late_compiler(expected: float, limit: float) -> str:
     """What is said where a build cannot keep to its limit."""
     return (
-        f"the build will take about {expected:.0f} s, more than the {limit:g} s of --time-limit: compiling "
-        "cannot be stopped"
+        f"the build will take about {expected:.0f} s, more than the {limit:g} s of --time-limit: the first "
+        "binary is compiled to its end"
     )
 
 
