@@ -189,6 +189,9 @@ def _describe_next_step(record: BuildRecord) -> str:
         return "To do: find out what the reasons above come from before it goes to a device."
     if verdict.word == MISSED:
         return _describe_way_out(record)
+    if verdict.word == NO_LIMIT:
+        lost = f"up to {max(0.0, verdict.loss.high):.2f} points"
+        return f"To do: decide whether {lost} may be lost; --max-drop 1 has the build judge it by one."
     if remedies:
         return "To do: nothing before it runs on a device; the findings below would make it more accurate."
     return "To do: nothing, it is ready to run on a device."
