@@ -182,7 +182,7 @@ def _describe_worst_layer(record: BuildRecord) -> str:
 def _describe_next_step(record: BuildRecord) -> str:
     if hindrance := _find_obstacle(record):
         return f"To do: {hindrance}."
-    remedies, verdict = bool(list_remedies(record)), record.verdict
+    verdict = record.verdict
     if verdict.word == NOT_PROVEN and verdict.needed is not None:
         return f"To do: {_ask_for_samples(record, verdict.needed)}, or take it unproven."
     if verdict.reasons and verdict.word != MISSED:
@@ -192,9 +192,8 @@ def _describe_next_step(record: BuildRecord) -> str:
     if verdict.word == NO_LIMIT:
         lost = f"up to {max(0.0, verdict.loss.high):.2f} points"
         return f"To do: decide whether {lost} may be lost; --max-drop 1 has the build judge it by one."
-    if remedies:
-        return "To do: nothing before it runs on a device; the findings below would make it more accurate."
-    return "To do: nothing, it is ready to run on a device."
+    more = "before it runs on a device; the findings below would make it more accurate"
+    return f"To do: nothing{f' {more}' if list_remedies(record) else ', it is ready to run on a device'}."
 
 
 def _ask_for_samples(record: BuildRecord, needed: int) -> str:
