@@ -29,6 +29,10 @@ _LOOK_SECONDS = 1.0
 _OVER_INPUT = -1
 
 
+class WorkerLate(BackendCrash):
+    """A worker that gave no answer in its time, and was ended."""
+
+
 class WorkerGone(BackendCrash):
     """The worker had ended before the request was sent: another one may be asked the same."""
 
@@ -124,7 +128,7 @@ class WorkerProcess:
         except _NoAnswer:
             what = f"gave no answer to '{request}' in {self.seconds:g} s"
             do = f"set {VARIABLE} to more seconds, or use a smaller graph"
-            raise self._make_crash_error(what, do) from None
+            raise self._make_crash_error(what, do, WorkerLate) from None
         except _Stopped:
             what = f"was stopped by a signal during '{request}' and did not go on for {STOPPED_SECONDS:g} s"
             raise self._make_crash_error(what, "do not send it SIGSTOP; prepare the model again") from None

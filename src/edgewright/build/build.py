@@ -152,6 +152,8 @@ class _Build:
         self._unique: BuildSamples | None = None
         # What the compiler said where it took no candidate.
         self._refusal: EdgewrightError | None = None
+        # Candidates that were judged and are not chosen.
+        self._failed: tuple[str, ...] = ()
         if not (request.is_resumed and has_state(request.output)):
             # Before the model is hashed: what stands in the way is said at once.
             self._preflight()
@@ -163,7 +165,6 @@ class _Build:
     def run(self, fingerprint: Mapping[str, str]) -> BuildRecord:
         """All stages, in order, in a folder that no one else writes."""
         self._ledger, self._notes = Ledger.open(self._request, fingerprint)
-        self._staged = self._ledger.folder / "out"
         preflight = self._ledger.run_stage("preflight", Preflight, self._preflight)
         self._known = self._ledger.run_stage("convert", ConversionResult, self._convert)
         self._ledger.count_passes_with(lambda name: self._counter.passes.get(name, 0.0))
@@ -292,14 +293,13 @@ class _Build:
         stage = "evaluate" if looks == 1 else f"evaluate {confirmed.name}"
 
         graph = load_stored_graph(self._locate_graph(confirmed.name))
-        if confirmed.is_overwritten:
-            self._compile(graph)
 
         def evaluate() -> EvaluationResult:
             backend = confirmed.compiled[0].backend if confirmed.compiled else SIMULATION
             self._budget.reserve_report(self._measure_rates().estimate_layers() + WRITING_SECONDS)
             with self._counter.measure_stage(stage):
-                return evaluate_candidate(self._judging, graph, backend, self._staged, self._budget, looks)
+                folder = self._locate_files(confirmed.name)
+                return evaluate_candidate(self._judging, graph, backend, folder, self._budget, looks)
 
         return self._ledger.run_stage(stage, EvaluationResult, evaluate)
 
@@ -382,11 +382,9 @@ class _Build:
         settled = settler.settle(self._iterate_wider(results))
         confirmed = settled.confirmed
         self._notes += settled.notes
-        self._refusal = confirmed.refusal
-        if settled.is_overwritten:
-            self._compile(load_stored_graph(self._locate_graph(confirmed.name)))
+        self._refusal, self._failed = confirmed.refusal, settled.failed
         # What the compiler refuses has all files but the binary.
-        refused = CompileResult(SIMULATION, list_artifacts(self._request, self._staged))
+        refused = CompileResult(SIMULATION, list_artifacts(self._request, self._locate_files(confirmed.name)))
         compiled = confirmed.compiled[0] if confirmed.compiled else refused
         return mark_chosen(results, confirmed.name), compiled, settled.evaluation
 
@@ -425,31 +423,36 @@ class _Build:
 
     def _compile_candidate(self, name: str) -> Compiled:
         graph = load_stored_graph(self._locate_graph(name))
-        compiled = self._ledger.run_stage(f"compile {name}", CompileResult, partial(self._compile, graph))
+        compiled = self._ledger.run_stage(
+            f"compile {name}", CompileResult, partial(self._compile, name, graph)
+        )
         self._has_binary = True
 
         def check() -> Loss:
             with self._counter.measure_stage(f"check {name}"):
-                return check_candidate(self._chooser, graph, compiled.backend, self._staged, self._budget)
+                folder = self._locate_files(name)
+                return check_candidate(self._chooser, graph, compiled.backend, folder, self._budget)
 
         return compiled, self._ledger.run_stage(f"check {name}", Loss, check)
 
-    def _compile(self, graph: Graph) -> CompileResult:
+    def _compile(self, name: str, graph: Graph) -> CompileResult:
+        """All files of a candidate; only the first binary may take longer than the build."""
+        folder = self._locate_files(name)
+        shutil.rmtree(folder, ignore_errors=True)
         encodings = export_encodings(self._opened, self._source, graph)
-        # A binary of another candidate must not stay beside the models of this one.
-        shutil.rmtree(self._staged / CONTEXTS, ignore_errors=True)
-        write_models(self._request, graph, encodings, self._staged)
+        write_models(self._request, graph, encodings, folder)
         (sample,) = self._samples.judging.selection.select(1)
-        write_example(self._source, graph, sample, self._staged)
+        write_example(self._source, graph, sample, folder)
         # Complete even where the compiler refuses what follows.
-        self._write_specs(describe_written_io(self._source, graph, None))
-        backend = compile_binary(self._request, self._source, graph, self._chip, self._staged)
-        tensors = describe_written_io(self._source, graph, self._staged / CONTEXTS / HTP_BINARY)
-        self._write_specs(tensors)
-        return CompileResult(backend, list_artifacts(self._request, self._staged), tensors)
+        self._write_specs(describe_written_io(self._source, graph, None), folder)
+        seconds = self._budget.rest if self._has_binary else math.inf
+        backend = compile_binary(self._request, self._source, graph, self._chip, folder, seconds)
+        tensors = describe_written_io(self._source, graph, folder / CONTEXTS / HTP_BINARY)
+        self._write_specs(tensors, folder)
+        return CompileResult(backend, list_artifacts(self._request, folder), tensors)
 
-    def _write_specs(self, tensors: tuple[IoTensor, ...]) -> None:
-        write_input_specs(self._request, tensors, self._samples.notes, self._staged)
+    def _write_specs(self, tensors: tuple[IoTensor, ...], folder: Path) -> None:
+        write_input_specs(self._request, tensors, self._samples.notes, folder)
 
     def _analyse(
         self, graph: Graph, results: tuple[CandidateResult, ...], backend: str, evaluation: EvaluationResult
@@ -459,7 +462,8 @@ class _Build:
         # Where the time is up, one sample in the simulation must do.
         count = LAYER_SAMPLES if self._budget.rest else 1
         few = list(self._samples.judging.selection.select(count))
-        emulator = open_emulator(self._chip, backend) if self._can_emulate_layers(backend) else None
+        can_emulate = self._can_emulate_layers(backend)
+        emulator = open_emulator(self._chip, self._budget.rest) if can_emulate else None
         result = analyse_candidate(self._source, graph, few, chosen, emulator, self._budget)
         advice = keep_what_helps(result.findings, chosen.candidate, self._find_override_trial(chosen))
         on_miss = self._advise_on_miss(results, evaluation, result.layers)
@@ -586,7 +590,7 @@ class _Build:
         """What may be faster than what was taken for its bits."""
         if self._request.precision != AUTO or self._request.prefer == FASTEST:
             return []
-        return describe_faster(results, self._request.limit, self._times)
+        return describe_faster(results, self._request.limit, self._times, self._failed)
 
     def _list_warnings(self, preflight: Preflight) -> list[Finding]:
         refused = [as_finding(each) for each in getattr(self._refusal, "errors", [self._refusal]) if each]
@@ -607,14 +611,23 @@ class _Build:
 
     def _report(self, record: BuildRecord, graph: Graph) -> None:
         """The last files; once all are in place nothing is left to resume."""
-        write_whole(self._staged / REPORT, self._render(record, graph))
-        write_whole(self._staged / RECORD, [to_json(record)])
+        folder = self._locate_files(record.chosen)
+        write_whole(folder / REPORT, self._render(record, graph))
+        write_whole(folder / RECORD, [to_json(record)])
         remove_stale(self._request, record.artifacts)
-        publish(self._staged, self._request.output, last=(REPORT, RECORD))
+        publish(folder, self._request.output, last=(REPORT, RECORD))
         self._ledger.close()
 
     def _locate_graph(self, name: str) -> Path:
-        return self._ledger.folder / f"graph_{name.replace(' ', '_').replace('+', '_')}"
+        return self._ledger.folder / f"graph_{_spell_for_files(name)}"
+
+    def _locate_files(self, name: str) -> Path:
+        """What becomes of a candidate; the files of the chosen one are published."""
+        return self._ledger.folder / f"files_{_spell_for_files(name)}"
+
+
+def _spell_for_files(name: str) -> str:
+    return name.replace(" ", "_").replace("+", "_")
 
 
 def _list_numbers(samples: BuildSamples, evaluation: EvaluationResult) -> SampleNumbers:

@@ -1,7 +1,7 @@
 """Candidates of precision: which are tried, in which order, and which of them is chosen."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from edgewright.build.records import Candidate, LeftOut
@@ -199,11 +199,18 @@ def _is_surely_faster(times: Mapping[str, TimeRange], candidate: Candidate, othe
 
 
 def describe_faster(
-    results: Sequence[CandidateResult], limit: float, times: Mapping[str, TimeRange]
+    results: Sequence[CandidateResult],
+    limit: float,
+    times: Mapping[str, TimeRange],
+    failed: Collection[str] = (),
 ) -> list[str]:
-    """That another one may be faster than the chosen one; empty where none is estimated to be."""
+    """That one of more bits may be faster than the chosen one; empty where none is estimated to be.
+
+    ``failed``: candidates that did not keep the limit on the samples that judge.
+    """
     chosen = find_chosen(results).candidate
-    others = [each for each in _list_accurate(results, limit) if not each.is_chosen]
+    kept = [each for each in _list_accurate(results, limit) if each.name not in failed]
+    others = [each for each in kept if each.cost > chosen.cost]
     faster = min(others, key=lambda each: _read_time(times, each), default=chosen)
     first, second = find_time(times, chosen), find_time(times, faster)
     if first is None or second is None or second.microseconds >= first.microseconds:

@@ -198,7 +198,7 @@ def _describe_figure(item: Accuracy | None) -> str:
     noise = "" if item.sqnr_db is None else f", {item.sqnr_db:.1f} dB"
     if item.score is None or item.low is None or item.high is None:
         return f"{NOTHING}{noise}"
-    return f"{item.score:.2f} % ({item.low:.1f} to {item.high:.1f}){noise}"
+    return f"{item.score:.2f} % ({item.low:.2f} to {item.high:.2f}){noise}"
 
 
 def _list_candidates(record: BuildRecord) -> dict[str, str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from edgewright.build.stages import CompileResult
 from edgewright.core.errors import BackendCrash, EdgewrightError, UnsupportedOp
 from edgewright.evaluate.records import Loss
+from edgewright.quantize.executor import OutOfTime
 
 # Exit codes of a compiler that refuses a graph: with an error, or by crashing.
 REFUSALS = frozenset({UnsupportedOp.exit_code, BackendCrash.exit_code})
@@ -19,8 +20,6 @@ class Confirmation:
     name: str
     # None where the compiler refuses every candidate.
     compiled: Compiled | None
-    # Another candidate was compiled after it: its files must be written again.
-    is_overwritten: bool = False
     # What the compiler said where it took no candidate.
     refusal: EdgewrightError | None = None
     notes: tuple[str, ...] = ()
@@ -34,7 +33,8 @@ def confirm_candidate(
     Args:
         names: the chosen candidate and those that are wider, in order; one is asked for when it is needed.
         limit: points of the metric that may be lost.
-        compile_candidate: compiles a candidate and measures what it loses on the samples that choose.
+        compile_candidate: compiles a candidate and measures what it loses on the samples that choose; out of
+            time where another one was compiled before.
     """
     compiled: dict[str, Compiled] = {}
     refusal: EdgewrightError | None = None
@@ -45,6 +45,11 @@ def confirm_candidate(
         last = name
         try:
             compiled[name] = compile_candidate(name)
+        except OutOfTime as problem:
+            reason = f"was not compiled: {problem}"
+            if not compiled:
+                notes.append(f"{name} {reason}")
+            break
         except EdgewrightError as problem:
             if problem.exit_code not in REFUSALS:
                 raise
@@ -58,4 +63,4 @@ def confirm_candidate(
         return Confirmation(last, None, refusal=refusal, notes=tuple(notes))
     best = min(compiled, key=lambda name: compiled[name][1].points)
     notes += [f"{last} {reason}: {best} is taken"] if best != last else []
-    return Confirmation(best, compiled[best], is_overwritten=best != last, notes=tuple(notes))
+    return Confirmation(best, compiled[best], notes=tuple(notes))

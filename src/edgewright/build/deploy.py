@@ -1,8 +1,11 @@
 """Writes what a build gives: context binary, DLC, QNN model, encodings and input specifications."""
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from edgewright.abi.worker_process import WorkerLate
 from edgewright.artifacts.encodings import describe_encodings
 from edgewright.build.records import Artifact
 from edgewright.build.request import BuildRequest
@@ -16,6 +19,7 @@ from edgewright.ir.graph import Graph
 from edgewright.lower.names import sanitize_name
 from edgewright.model.model import Model
 from edgewright.model.saving import SaveOptions
+from edgewright.quantize.executor import OutOfTime
 from edgewright.quantize.tensor_encodings import EncodingSet
 from edgewright.run.context.compile import CompileOrder, compile_graphs, find_provider
 from edgewright.run.context.ep_context import export_ep_context
@@ -41,13 +45,25 @@ def write_input_specs(
     write_whole(folder / "input_specs.json", [to_json(_describe_io(request, tensors, data))])
 
 
-def compile_binary(request: BuildRequest, source: Graph, graph: Graph, chip: Soc, folder: Path) -> str:
-    """context_binaries/htp_context.bin, and an ONNX file around it where a device can load it."""
+def compile_binary(
+    request: BuildRequest, source: Graph, graph: Graph, chip: Soc, folder: Path, seconds: float = math.inf
+) -> str:
+    """context_binaries/htp_context.bin, and an ONNX file around it where a device can load it.
+
+    The genuine compiler is ended after so many seconds, if it is not before.
+    """
     provider = find_provider("htp")
+    order = CompileOrder(provider, chip, BackendConfig())
+    order = replace(order, timeout=min(order.timeout, seconds))
     named = graph.copy()
     named.name = sanitize_name(request.name)
     path = folder / CONTEXTS / HTP_BINARY
-    write_whole(path, compile_graphs([named], CompileOrder(provider, chip, BackendConfig())).chunks())
+    try:
+        write_whole(path, compile_graphs([named], order).chunks())
+    except WorkerLate as problem:
+        if order.timeout < seconds:
+            raise
+        raise OutOfTime("the time was up") from problem
     if provider == "htp-native":
         wrapper = path.with_name(f"{request.name}_ctx.onnx")
         options = EpContext(context_binary=str(path), output_path=str(wrapper), float_io=True)

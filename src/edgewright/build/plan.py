@@ -18,11 +18,10 @@ FEWEST = 8
 
 
 # Passes over the calibration samples of each candidate, those of the search of ranges and of algorithms.
-CALIBRATION_PASSES = {PLAIN: 1.0, WIDE: 6.0, HALF: 0.0, MIXED: 13.0}
-ALGORITHM_PASSES = 50.0
-# Graphs that a candidate prepares to be simulated, and evaluations on samples that choose.
-GRAPHS = {PLAIN: 1, WIDE: 10, HALF: 1, MIXED: 14}
-ALGORITHM_GRAPHS = 40
+CALIBRATION_PASSES = {PLAIN: 1.0, WIDE: 6.0, HALF: 0.0, MIXED: 3.0}
+ALGORITHM_PASSES = 16.0
+# Graphs that a candidate plans and gets ready, and graphs that mixed widths only get ready to be evaluated.
+GRAPHS = {PLAIN: 1, WIDE: 13, HALF: 1, MIXED: 5}
 MIXED_EVALUATIONS = 12
 # Algorithms rarely mend what is lost beyond so many times the limit.
 BEYOND_ALGORITHMS = 2.0
@@ -125,21 +124,22 @@ class BuildPlan:
 def describe_late_compiler(expected: float, limit: float) -> str:
     """What is said where a build cannot keep to its limit."""
     return (
-        f"the build will take about {expected:.0f} s, more than the {limit:g} s of --time-limit: compiling "
-        "cannot be stopped"
+        f"the build will take about {expected:.0f} s, more than the {limit:g} s of --time-limit: the first "
+        "binary is compiled to its end"
     )
 
 
 def estimate_candidate(name: str, rates: Rates, counts: SampleCounts) -> float:
     """Seconds to quantize a candidate and evaluate it on the samples that choose."""
-    is_corrected = name.endswith(ALGORITHMS)
-    passes = ALGORITHM_PASSES if is_corrected else CALIBRATION_PASSES.get(name, 1.0)
-    graphs = ALGORITHM_GRAPHS if is_corrected else GRAPHS.get(name, 1)
-    evaluations = MIXED_EVALUATIONS if name == MIXED else 1
+    evaluating = counts.choosing * rates.simulated
+    if name.endswith(ALGORITHMS):
+        return ALGORITHM_PASSES * counts.calibrating * rates.floating + rates.correcting + evaluating
+    passes, graphs = CALIBRATION_PASSES.get(name, 1.0), GRAPHS.get(name, 1)
+    tries = MIXED_EVALUATIONS if name == MIXED else 1
     return (
         passes * counts.calibrating * rates.floating
-        + evaluations * counts.choosing * rates.simulated
-        + graphs * rates.preparing_simulation
+        + graphs * rates.planning
+        + tries * (evaluating + rates.preparing_simulation)
     )
 
 

@@ -1,5 +1,6 @@
 """What a build is asked for, in one record that the command line and Python fill."""
 
+import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -118,7 +119,7 @@ def parse_build_request(  # noqa: PLR0913, PLR0917 - the groups of options, in t
         is_resumed=output.resume,
         time_limit=output.time_limit,
         command=_spell_command(path, (data, target, images, sound, shapes)),
-        rebuild=_spell_rebuild(path, (data, target, images, sound, shapes), folder),
+        rebuild=_spell_rebuild(path, (data, target, images, sound, shapes), folder, output.time_limit),
     )
 
 
@@ -128,9 +129,11 @@ def _spell_command(model: Path, groups: Sequence[OptionGroup]) -> str:
     return shlex.join(["edgewright", "build", model.name, *words])
 
 
-def _spell_rebuild(model: Path, groups: Sequence[OptionGroup], output: Path) -> str:
+def _spell_rebuild(model: Path, groups: Sequence[OptionGroup], output: Path, time_limit: float) -> str:
     """The command line with whole paths: it works in any folder of this machine."""
-    words = (word for group in groups for word in _spell_group(group, _locate_file))
+    words = [word for group in groups for word in _spell_group(group, _locate_file)]
+    if time_limit != TIME_LIMIT:
+        words += ["--time-limit", "none" if math.isinf(time_limit) else f"{time_limit:g}s"]
     return shlex.join(["edgewright", "build", str(model.absolute()), *words, "-o", str(output.absolute())])
 
 

@@ -18,9 +18,9 @@ class Settled:
 
     confirmed: Confirmation
     evaluation: EvaluationResult
-    # The files in place are those of another candidate.
-    is_overwritten: bool
     notes: tuple[str, ...]
+    # Others that were judged.
+    failed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,8 @@ class Settler:
                 break
         best, evaluation = self._choose(trials)
         notes += _describe_looks(best.name, len(trials))
-        return Settled(best, evaluation, best.name != last, tuple(notes))
+        failed = tuple(confirmed.name for confirmed, _ in trials if confirmed is not best)
+        return Settled(best, evaluation, tuple(notes), failed)
 
     def _needs_another(self, confirmed: Confirmation, evaluation: EvaluationResult) -> bool:
         """Whether it promised to keep the limit and does not, or is not proven to."""

@@ -11,7 +11,7 @@ from edgewright.analyse.layers import measure_layers
 from edgewright.analyse.records import Finding, Layer, TensorView
 from edgewright.analyse.tensors import view_worst_tensors
 from edgewright.backends.qnn.backend import HtpNativeBackend
-from edgewright.backends.qnn.options import HtpOptions
+from edgewright.backends.qnn.options import HtpOptions, WorkerOptions
 from edgewright.build.candidates import CandidateResult
 from edgewright.build.deploy import CONTEXTS, HTP_BINARY
 from edgewright.build.rates import count_workers
@@ -27,12 +27,16 @@ from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import spell_io_names
 from edgewright.model.quantize import take_pairs
+from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.rules import MASKED_RULE
 from edgewright.run.compiled_model import CompiledModel, load_context_copies
 from edgewright.targets.soc import Soc
 
 NATIVE, SIMULATION = "htp-native", "htp-sim"
 # Samples that layers are compared on, and what of the rest of the time that may take.
 LAYER_SAMPLES, LAYERS_REST = 8, 0.7
+# Starting an emulator takes a moment, however late it is.
+SHORTEST_CALL = 5.0
 
 
 @dataclass(frozen=True)
@@ -175,13 +179,20 @@ def analyse_candidate(
     plain, _ = take_pairs(source)
     seconds, most = budget.layers_seconds, LAYERS_REST * budget.rest
     try:
-        layers = measure_layers(plain, graph, few, emulator=emulator, seconds=seconds, most_seconds=most)
+        measured = measure_layers(plain, graph, few, emulator=emulator, seconds=seconds, most_seconds=most)
+        layers = leave_out_masked(measured, chosen.report())
         tensors = view_worst_tensors(plain, graph, few if budget.rest else few[:1], layers)
         findings = list_findings(plain, graph, layers, tensors, chosen.report())
         return AnalysisResult(layers, tensors, (*findings, *_describe_missing_layers(layers)))
     except EdgewrightError as problem:
         what = f"layers could not be compared with the float model: {problem.what}"
         return AnalysisResult((), (), (Finding("note", "analysis", what),))
+
+
+def leave_out_masked(layers: Sequence[Layer], report: QuantizationReport) -> tuple[Layer, ...]:
+    """The layers without masked scores, which are as far from the float model's as nobody can see."""
+    masked = frozenset(report.rules.get(MASKED_RULE, ()))
+    return tuple(layer for layer in layers if layer.tensor not in masked)
 
 
 def _describe_missing_layers(layers: Sequence[Layer]) -> list[Finding]:
@@ -191,6 +202,8 @@ def _describe_missing_layers(layers: Sequence[Layer]) -> list[Finding]:
     return [Finding("note", "analysis", what)] if 0 < missing < len(layers) else []
 
 
-def open_emulator(chip: Soc, backend: str) -> HtpNativeBackend | None:
-    """The genuine emulator of a chip, where it is what compiled."""
-    return HtpNativeBackend(HtpOptions(soc_model=chip.soc_model)) if backend == NATIVE else None
+def open_emulator(chip: Soc, seconds: float) -> HtpNativeBackend:
+    """The genuine emulator of a chip, whose compiler is ended after so many seconds."""
+    worker = WorkerOptions()
+    worker = replace(worker, timeout=max(SHORTEST_CALL, min(worker.timeout, seconds)))
+    return HtpNativeBackend(HtpOptions(soc_model=chip.soc_model, worker=worker))

@@ -17,6 +17,8 @@ LARGEST_NORMALISED, LEAST_SPREAD = 30.0, 0.01
 LARGEST_CHANNELS, LEAST_CHANNELS = 40.0, 0.004
 # A layer whose results are that much larger than what its activation lets through was not trained so.
 LARGEST_EXCESS = 5.0
+# Samples that reach no farther are no pictures of bytes: layers that give large results learned to.
+USUAL_REACH = 8.0
 # Of all values, so that a single one says nothing; and of all channels, for some are dead.
 MOST, WIDEST_CHANNELS = 0.999, 0.9
 # Scales that data come in, and what to say for each; the first one that suits the model is advised.
@@ -54,7 +56,7 @@ def find_wrong_scale(graph: Graph, samples: Iterable[Mapping[str, Array]]) -> It
         if kind.dtype.numpy.kind != "f" or not path.values or not held:
             continue
         model = Model.of(_cut_graph(graph, path.values))
-        problem = _find_problem(path, [model.run(sample) for sample in held])
+        problem = _find_problem(name, model, path, held)
         if problem:
             yield f"{_describe(name, held, problem)}{_find_remedy(name, model, path, held)}"
 
@@ -72,31 +74,35 @@ def _find_remedy(name: str, model: Model, path: _Path, samples: list[Mapping[str
     for scale, mean, std, text in REMEDIES:
         changed = [{**s, name: ((s[name] * scale - mean) / std).astype(s[name].dtype)} for s in samples]
         largest = max(float(np.abs(s[name]).max(initial=0)) for s in changed)
-        if largest <= 256 and not _find_problem(path, [model.run(sample) for sample in changed]):
+        if largest <= 256 and not _find_problem(name, model, path, changed):
             return f"; {text} would fit"
     return ""
 
 
-def _find_problem(path: _Path, outputs: list[Mapping[str, Array]]) -> str:
-    def join(name: str) -> Array:
-        return np.concatenate([np.asarray(output[name], np.float64) for output in outputs])
+def _find_problem(name: str, model: Model, path: _Path, samples: list[Mapping[str, Array]]) -> str:
+    """What the first layers have against samples: large results of large ones, or hardly any results."""
+    outputs = [model.run(sample) for sample in samples]
+    is_large = max(float(np.abs(sample[name]).max(initial=0)) for sample in samples) > USUAL_REACH
+
+    def join(value: str) -> Array:
+        return np.concatenate([np.asarray(output[value], np.float64) for output in outputs])
 
     if path.normalised:
         values = join(path.normalised)
         largest, spread = float(np.abs(values).max(initial=0)), float(values.std())
-        if largest > LARGEST_NORMALISED or spread < LEAST_SPREAD:
+        if (is_large and largest > LARGEST_NORMALISED) or spread < LEAST_SPREAD:
             figures = f"reaches {largest:.3g} with a spread of {spread:.2g}"
             return f"what the model normalises them to by itself {figures}, expected values of about one"
     if path.channels:
         values = join(path.channels)
         reach = float(np.quantile(np.abs(values), MOST))
         spread = float(np.quantile(values.reshape(-1, values.shape[-1]).std(0), WIDEST_CHANNELS))
-        if reach > LARGEST_CHANNELS or spread < LEAST_CHANNELS:
+        if (is_large and reach > LARGEST_CHANNELS) or spread < LEAST_CHANNELS:
             return (
                 f"channels after the first batch norm reach {reach:.3g} with a spread of {spread:.2g}, "
                 "expected about one"
             )
-    if path.product:
+    if path.product and is_large:
         reach = float(np.quantile(join(path.product), MOST))
         if reach > LARGEST_EXCESS * path.most:
             return (

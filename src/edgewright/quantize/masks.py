@@ -17,6 +17,7 @@ from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
 from edgewright.passes.match import number_of
 from edgewright.quantize.groups import Groups, is_real, list_data_inputs
 from edgewright.quantize.report import QuantizationReport
+from edgewright.quantize.rules import MASKED_RULE
 from edgewright.quantize.spans import MASKED, Range, Spans, range_of_array
 
 # How far below the least score a masked one stays: exp(-10) and exp(-20) vanish in 8 and in 16 bits.
@@ -75,7 +76,7 @@ class _Masks:
         if bounds is None or reach is None or not _is_cut_by(reach, bounds):
             return None
         self._spans.set_range(value, (max(reach[0], bounds[0]), min(reach[1], bounds[1])))
-        report.record_rule("masked-softmax", value)
+        report.record_rule(MASKED_RULE, value)
         return bounds
 
     def _bound_operand(self, node: Node, place: int, operand: str, bounds: Range) -> None:

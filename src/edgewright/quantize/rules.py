@@ -19,6 +19,8 @@ class Rule:
     text: str
 
 
+# What masks are cut to.
+MASKED_RULE = "masked-softmax"
 RULES = {
     rule.name: rule
     for rule in (
@@ -48,7 +50,7 @@ RULES = {
             "wide-values",
             "what 8 bits cannot carry in a transformer has 16 where samples gain by it",
         ),
-        Rule("masked-softmax", "what a mask pushes far below the scores needs no steps of its own"),
+        Rule(MASKED_RULE, "what a mask pushes far below the scores needs no steps of its own"),
     )
 }
 

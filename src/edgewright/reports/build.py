@@ -93,7 +93,7 @@ def _make_accuracy_table(record: BuildRecord) -> Table:
 
 def _make_accuracy_row(item: Accuracy) -> tuple[str, ...]:
     score = "-" if item.score is None else f"{item.score:.2f} %"
-    interval = "-" if item.low is None else f"{item.low:.1f} to {item.high:.1f} %"
+    interval = "-" if item.low is None else f"{item.low:.2f} to {item.high:.2f} %"
     sqnr = "-" if item.sqnr_db is None else format_db(item.sqnr_db)
     largest = "-" if item.max_abs is None else f"{item.max_abs:.3g}"
     return item.output, item.backend, str(item.samples), score, interval, sqnr, largest

@@ -268,6 +268,15 @@ def test_estimates_decide_where_their_ranges_do_not_meet() -> None:
     assert not describe_faster(choose_candidate(results, 1.0, far), 1.0, far)
 
 
+def test_what_failed_or_has_fewer_bits_is_not_said_to_keep_the_limit_and_be_faster() -> None:
+    results = [result("w8a8", 1.0, 0.0), result("fp16", 4.0, 0.0), result("w8a16", 2.0, 0.0)]
+    times = {"w8a8": TimeRange(7, 5, 9), "w8a16": TimeRange(28, 20, 40), "fp16": TimeRange(8, 6, 10)}
+    judged = mark_chosen(results, "w8a16")
+    assert not describe_faster(judged, 1.0, times, failed=("w8a8", "fp16"))
+    (note,) = describe_faster(judged, 1.0, times, failed=("w8a8",))
+    assert note.startswith("fp16 keeps the limit too")
+
+
 def test_what_the_compiler_refuses_may_give_way_to_fewer_bits() -> None:
     results = mark_chosen([result("w8a16", 2.0, 0.3), result("fp16", 4.0, 0.1)], "fp16")
     assert not list_wider_candidates(results, 1.0)

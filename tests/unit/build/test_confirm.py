@@ -8,6 +8,7 @@ from edgewright.build.records import Candidate
 from edgewright.build.stages import CompileResult
 from edgewright.core.errors import BackendCrash
 from edgewright.evaluate.records import Loss
+from edgewright.quantize.executor import OutOfTime
 
 
 def _results(chosen, *candidates):
@@ -42,18 +43,14 @@ def test_the_next_candidate_is_the_cheapest_that_keeps_the_limit_and_costs_more(
 )
 def test_what_the_compiler_takes_and_loses_least_is_built(mixed, wide, half, taken, is_refused):
     drops = {"mixed": mixed, "w8a16": wide, "fp16": half}
-    attempts = []
 
     def compile_candidate(name):
-        attempts.append(name)
         if drops[name] is None:
             raise BackendCrash("refused")
         return CompileResult("htp-native", ()), Loss("y", "htp-native", 9, drops[name], 0, 9, 90)
 
     confirmed = confirm_candidate(["mixed", "w8a16", "fp16"], 1.0, compile_candidate)
     assert confirmed.name == taken
-    # The files in place are those of the last attempt, unless it says that they are not.
-    assert confirmed.is_overwritten == (attempts[-1] != taken)
     assert (confirmed.refusal is not None) == is_refused == (confirmed.compiled is None)
 
 
@@ -63,3 +60,26 @@ def test_an_error_that_is_no_refusal_ends_the_build():
 
     with pytest.raises(OSError, match="disk"):
         confirm_candidate(["mixed", "fp16"], 1.0, compile_candidate)
+
+
+@pytest.mark.parametrize(
+    ("late", "taken", "notes"),
+    [
+        (
+            "fp16",
+            "mixed",
+            ["mixed loses 5.00 points on the emulator: fp16 is taken", "fp16 was not compiled"],
+        ),
+        ("mixed", "mixed", ["mixed was not compiled: the time was up"]),
+    ],
+)
+def test_what_is_not_compiled_in_time_leaves_what_was_before(late, taken, notes):
+    def compile_candidate(name):
+        if name == late:
+            raise OutOfTime("the time was up")
+        return CompileResult("htp-native", ()), Loss("y", "htp-native", 9, 5.0, 0, 9, 90)
+
+    confirmed = confirm_candidate(["mixed", "fp16"], 1.0, compile_candidate)
+    assert confirmed.name == taken
+    assert (confirmed.compiled is None) == (late == taken)
+    assert [note[: len(text)] for note, text in zip(confirmed.notes, notes, strict=True)] == notes

@@ -1,5 +1,6 @@
 """What a build is asked for, from options and from Python."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,14 @@ def test_the_command_in_the_report_names_no_folder_and_can_be_given_again():
         "edgewright build net.onnx --data digits.npz --target 'Snapdragon 8 Gen 3' --max-drop 0.5 "
         "--mean 1 2 3.5 --input_dim x 1,3 --input_dim y 2"
     )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(600.0, ""), (90.0, "--time-limit 90s "), (math.inf, "--time-limit none ")]
+)
+def test_the_command_that_builds_again_has_the_time_that_it_had(seconds, words):
+    rebuild = _request(output=BuildOutput(time_limit=seconds)).rebuild
+    assert f"--input_dim y 2 {words}-o /" in rebuild
 
 
 def test_the_folder_is_named_after_model_and_chip_where_nothing_is_said():

@@ -2,10 +2,12 @@
 
 import pytest
 
+from edgewright.analyse.records import Layer
 from edgewright.build.settle import Settler
-from edgewright.build.stages import CompileResult, EvaluationResult
+from edgewright.build.stages import CompileResult, EvaluationResult, leave_out_masked
 from edgewright.core.errors import BackendCrash
 from edgewright.evaluate.records import Loss
+from edgewright.quantize.report import QuantizationReport
 
 
 def settle(judged, limit=1.0, times=9, refused=(), highs=None, doubts=()):
@@ -47,7 +49,7 @@ def test_after_a_miss_the_next_candidate_is_judged_with_one_more_look(judged, ta
     assert [look for _, look in looks] == list(range(1, count + 1))
     # What is not needed is not built.
     assert len(asked) == count
-    assert settled.is_overwritten == (looks[-1][0] != taken)
+    assert set(settled.failed) == {name for name, _ in looks} - {taken}
     assert any("by the same samples" in note for note in settled.notes) == (count > 1)
 
 
@@ -63,7 +65,7 @@ def test_without_a_limit_nothing_else_is_judged():
 
 def test_a_candidate_that_the_compiler_refuses_leaves_the_one_before():
     settled, looks, _ = settle({"w8a8": 5.0, "fp16": 0.1}, refused=("fp16",))
-    assert (settled.confirmed.name, settled.is_overwritten, len(looks)) == ("w8a8", True, 1)
+    assert (settled.confirmed.name, settled.failed, len(looks)) == ("w8a8", (), 1)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +87,9 @@ def test_what_speaks_against_the_samples_is_no_reason_for_more_bits():
         {"w8a8": 0.5, "fp16": 0.1}, highs={"w8a8": 1.5, "fp16": 0.2}, doubts=("random",)
     )
     assert (settled.confirmed.name, len(looks)) == ("w8a8", 1)
+
+
+def test_masked_scores_are_no_layers_that_lose_something():
+    layers = [Layer(name, "Add", name, name, "u8", 8, None, 0, 10.0, None, 0.0) for name in ("a", "mask")]
+    (kept,) = leave_out_masked(layers, QuantizationReport(rules={"masked-softmax": ["mask"]}))
+    assert kept.tensor == "a"

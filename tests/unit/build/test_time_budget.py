@@ -2,11 +2,19 @@
 
 import math
 import time
+from dataclasses import replace
 
 import pytest
 
 import edgewright as ew
-from edgewright.build.plan import BuildPlan, SampleCounts, TriedDrops, estimate_rest, predict_candidates
+from edgewright.build.plan import (
+    BuildPlan,
+    SampleCounts,
+    TriedDrops,
+    estimate_candidate,
+    estimate_rest,
+    predict_candidates,
+)
 from edgewright.build.rates import Rates, try_model
 from edgewright.build.time_budget import TimeBudget
 from edgewright.config.build import parse_duration
@@ -129,6 +137,19 @@ def test_what_was_not_compiled_is_expected_to_take_time_to_compile() -> None:
     untried = try_model(graph, [feed], find_htp_soc("SM8650"), seconds=1e-9)
     assert untried.rates.compiling > 1
     assert try_model(graph, [feed], None, seconds=1e-9).rates.compiling == 0
+
+
+def test_correcting_weights_is_expected_to_take_what_planning_its_graphs_does() -> None:
+    counts, quick = SampleCounts(30, 30, 40), Rates(0.001, 0.001, 0.02, 0.06)
+    slow = replace(quick, quantizing=0.1, correcting=5.0)
+    assert estimate_candidate("w8a8+algorithms", slow, counts) > 5
+    assert estimate_candidate("w8a8+algorithms", quick, counts) < 1
+    # Ranges are searched with graph after graph, however quickly each of them runs.
+    assert estimate_candidate("w8a16", slow, counts) > estimate_candidate("w8a16", quick, counts) + 1
+    sample = next(item for item in REGISTRY["FullyConnected"].samples())
+    graph, feed = sample_graph(sample)
+    rates = try_model(graph, [feed], None).rates
+    assert rates.correcting > rates.planning > rates.quantizing > 0
 
 
 def test_where_8_bits_lose_too_much_wider_candidates_are_foreseen() -> None:

@@ -18,6 +18,7 @@ def graph(*lines):
         "const w: float_32[1,1,3,2] = [0.5,-0.5,0.25,0.5,-0.5,0.25]",
         "const one: float_32[2] = [1.0,1.0]",
         "const zero: float_32[2] = [0.1,-0.1]",
+        "const steep: float_32[2] = [90.0,90.0]",
         "const byte: float_32[1] = [127.5]",
         "const part: float_32[1] = [0.25]",
     ]
@@ -29,6 +30,8 @@ NORMED = graph(CONV.replace("(v,", "(x,"), "y = Batchnorm(c, one, zero)")
 CUT = graph(CONV.replace("(v,", "(x,"), "y = ReluMinMax(c) {min_value=0.0, max_value=6.0}")
 OF_BYTES = graph("m = ElementWiseSubtract(x, byte)", "v = ElementWiseDivide(m, byte)", CONV, "y = Relu(c)")
 OF_SHARES = graph("m = ElementWiseSubtract(x, part)", "v = ElementWiseDivide(m, part)", CONV, "y = Relu(c)")
+# Learned scales that make much of little.
+STEEP = graph(CONV.replace("(v,", "(x,"), "y = Batchnorm(c, steep, zero)")
 UNKNOWN = graph(CONV.replace("(v,", "(x,"), "y = Relu(c)")
 
 
@@ -38,6 +41,7 @@ UNKNOWN = graph(CONV.replace("(v,", "(x,"), "y = Relu(c)")
         (NORMED, PIXELS, "--scale 1/255"),
         (NORMED, SHARES, None),
         (NORMED, NORMAL, None),
+        (STEEP, NORMAL, None),
         (CUT, PIXELS, "--scale 1/255"),
         (CUT, NORMAL, None),
         # The model normalises pixels by itself: shares of one are too small for it.

@@ -48,6 +48,14 @@ def test_what_is_not_proven_is_never_called_ready():
     assert "runs on a device" not in text.partition('id="accuracy"')[0]
 
 
+def test_without_a_limit_nothing_is_called_ready_however_much_is_lost():
+    lossy = judge_loss(replace(record().verdict.loss, points=40.0, low=35.0, high=45.0), None)
+    head = text_of(replace(record(), verdict=lossy, max_drop=None)).partition('id="accuracy"')[0]
+    assert "To do: decide whether up to 45.00 points may be lost; --max-drop 1 has" in head
+    assert "runs on a device" not in head
+    assert "ready" not in head.partition("<main>")[2]
+
+
 def test_samples_that_were_not_run_for_time_are_not_asked_for_again():
     loss = replace(record().verdict.loss, high=2.0, samples=12)
     doubtful = replace(record(), verdict=judge_loss(loss, 1.0))

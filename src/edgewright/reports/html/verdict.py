@@ -136,7 +136,7 @@ def _describe_accuracy(record: BuildRecord) -> str:
         return f"Its outputs are {format_db(worst)} from the float model's."
     text = f"On the {BACKENDS.get(best.backend, best.backend)} it {_describe_score(record, best)}"
     if best.low is not None and best.high is not None:
-        text += f" (95 % interval {best.low:.1f} to {best.high:.1f}{_name_output(record, best)})"
+        text += f" (95 % interval {best.low:.2f} to {best.high:.2f}{_name_output(record, best)})"
     return f"{text}{_describe_loss(record)}."
 
 
@@ -182,16 +182,18 @@ def _describe_worst_layer(record: BuildRecord) -> str:
 def _describe_next_step(record: BuildRecord) -> str:
     if hindrance := _find_obstacle(record):
         return f"To do: {hindrance}."
-    remedies, verdict = bool(list_remedies(record)), record.verdict
+    verdict = record.verdict
     if verdict.word == NOT_PROVEN and verdict.needed is not None:
         return f"To do: {_ask_for_samples(record, verdict.needed)}, or take it unproven."
     if verdict.reasons and verdict.word != MISSED:
         return "To do: find out what the reasons above come from before it goes to a device."
     if verdict.word == MISSED:
         return _describe_way_out(record)
-    if remedies:
-        return "To do: nothing before it runs on a device; the findings below would make it more accurate."
-    return "To do: nothing, it is ready to run on a device."
+    if verdict.word == NO_LIMIT:
+        lost = f"up to {max(0.0, verdict.loss.high):.2f} points"
+        return f"To do: decide whether {lost} may be lost; --max-drop 1 has the build judge it by one."
+    more = "before it runs on a device; the findings below would make it more accurate"
+    return f"To do: nothing{f' {more}' if list_remedies(record) else ', it is ready to run on a device'}."
 
 
 def _ask_for_samples(record: BuildRecord, needed: int) -> str:
