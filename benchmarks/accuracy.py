@@ -1,6 +1,6 @@
 """Accuracy of quantized models against their float selves: ours and peers', all run by one ONNX Runtime.
 
-``python -m benchmarks.accuracy --models DIR --data DIR``; without folders, on the digits of the repository.
+``python -m benchmarks.accuracy``; --models DIR --data DIR name other folders than .cache/bench.
 Results are kept in a file for each tool: what is there is not run again, so a run may be cut at any time, and
 ``--again edgewright`` measures ours anew against peers that stay as they are.
 """

@@ -1,6 +1,6 @@
 """Whether spoiled encodings are found, and what a repair brings back.
 
-``python -m benchmarks.checkers --models DIR --data DIR``: every model is quantized to 8 bits; encodings of
+``python -m benchmarks.checkers``: every model is quantized to 8 bits; encodings of
 some activations and weights at random places are made too wide, too narrow or moved; the checker is asked for
 them. Precision: the share of named tensors whose encoding was spoiled; recall: the share of spoiled encodings
 (of one tensor, or of several that share it) that are named. The last columns are the worst output against the

@@ -1,6 +1,6 @@
 """Whether the debugger names the layer whose encoding was spoiled.
 
-``python -m benchmarks.debugger --models DIR --data DIR``: every model is quantized; the range of one result
+``python -m benchmarks.debugger``: every model is quantized; the range of one result
 or constant at a random place is made 26 dB and 2 dB too wide, and the debugger is asked which one it was.
 """
 

@@ -1,6 +1,6 @@
-"""The digit classifier on all digits there are: python -m benchmarks.digits --data DIR (with mnist.npz).
+"""The digit classifier on all digits there are: python -m benchmarks.digits.
 
-Without a folder, on the digits of the repository that do not calibrate.
+Without MNIST, which `make bench-models` brings, on the digits of the repository that do not calibrate.
 """
 
 import argparse

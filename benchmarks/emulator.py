@@ -1,6 +1,6 @@
 """Simulation, float model and genuine emulator on the same inputs.
 
-``python -m benchmarks.emulator --models DIR --data DIR``: every model is quantized at our defaults, compiled
+``python -m benchmarks.emulator``: every model is quantized at our defaults, compiled
 for each chip and run on inputs that did not calibrate.
 """
 

@@ -1,6 +1,6 @@
 """Cross-layer equalization against none, with one encoding for each whole weight.
 
-``python -m benchmarks.equalization --models DIR --data DIR``; without folders, on the repository's digits.
+``python -m benchmarks.equalization``; --models DIR --data DIR name other folders than .cache/bench.
 """
 
 import argparse

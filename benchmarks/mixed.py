@@ -1,6 +1,6 @@
 """Mixed precision against uniform ones: points lost and cost in bits x MACs, and how well sensitivity ranks.
 
-``python -m benchmarks.mixed --models DIR --data DIR``; without folders, on the digits of the repository.
+``python -m benchmarks.mixed``; --models DIR --data DIR name other folders than .cache/bench.
 """
 
 import argparse

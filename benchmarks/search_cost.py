@@ -1,6 +1,6 @@
 """What the search of the default quantizer and learned rounding cost, in passes over the samples.
 
-``python -m benchmarks.search_cost --models DIR --data DIR``: CPU seconds on one thread beside them.
+``python -m benchmarks.search_cost``: CPU seconds on one thread beside them.
 """
 
 import argparse
