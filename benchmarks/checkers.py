@@ -18,6 +18,7 @@ import onnx
 
 import edgewright as ew
 from benchmarks.accuracy_models import TASKS, Task, prepared
+from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from edgewright.analyse.comparison_points import list_layers
@@ -153,6 +154,7 @@ def main() -> None:
             print(measure(task, path, tuple(options.data)), flush=True)
         except (FileNotFoundError, ew.EdgewrightError) as problem:
             print(f"| {task.name} | {' '.join(str(problem).split())[:300]} |", flush=True)
+    print(describe_conditions())
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import edgewright as ew
 from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import TASKS, prepared
 from benchmarks.builds import KINDS, Kind, make_landmarks, of_task
+from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import Feed
@@ -194,6 +195,7 @@ def main() -> None:
         except (FileNotFoundError, ew.EdgewrightError) as problem:
             row = f"| | {' '.join(str(problem).split())[:300]} | | "
         print(f"| {kind.file} | {kind.text} | {row} |", flush=True)
+    print(describe_conditions())
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import onnx
 
 import edgewright as ew
 from benchmarks.accuracy_models import TASKS, Task, prepared
+from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import Feed
@@ -149,6 +150,7 @@ def main() -> None:
         rows += found
         print("\n".join(str(gap) for gap in found), flush=True)
     _verdict(rows)
+    print(describe_conditions())
 
 
 def _verdict(rows: Sequence[Gap]) -> None:
