@@ -53,9 +53,20 @@ SECTIONS = {
 
 # Pages as a newcomer reads them; others follow by name. A link to a folder leads to its first page.
 ORDER = (
-    *("build", "report", "convert", "quantize", "mixed-precision", "run", "simulation", "native"),
+    *(
+        "tour",
+        "cnn",
+        "build",
+        "report",
+        "convert",
+        "quantize",
+        "mixed-precision",
+        "run",
+        "simulation",
+        "native",
+    ),
     *("context-binaries", "debug", "view", "profile", "estimate", "check", "evaluate", "sweep"),
-    *("pytorch", "tensorflow", "tflite", "dlc", "llm", "tour", "cnn", "options", "api", "ops", "errors"),
+    *("pytorch", "tensorflow", "tflite", "dlc", "llm", "options", "api", "ops", "errors"),
 )
 
 
