@@ -1,6 +1,6 @@
 """Accuracy of quantized models against their float selves: ours and peers', all run by one ONNX Runtime.
 
-``python -m benchmarks.accuracy --models DIR --data DIR``; without folders, on the digits of the repository.
+``python -m benchmarks.accuracy``; --models DIR --data DIR name other folders than .cache/bench.
 Results are kept in a file for each tool: what is there is not run again, so a run may be cut at any time, and
 ``--again edgewright`` measures ours anew against peers that stay as they are.
 """
@@ -21,6 +21,7 @@ from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.accuracy_ours import quantized
 from benchmarks.accuracy_tables import print_tables
 from benchmarks.algorithms import print_algorithms
+from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import PEERS, Feed, Quantized, save_feeds, target_of
@@ -66,6 +67,7 @@ def main() -> None:
     print_tables(kept.list_results([task.name for task in TASKS]), OURS)
     if options.with_algorithms:
         print_algorithms(options)
+    print(describe_conditions())
 
 
 class Kept:

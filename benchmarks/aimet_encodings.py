@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import edgewright as ew
+from benchmarks.conditions import describe_conditions
 from benchmarks.models import FETCHED
 from benchmarks.peers import BESIDE
 from edgewright.core.errors import EdgewrightError
@@ -43,6 +44,7 @@ def main() -> None:
     print(HEAD)
     for model in sorted(parser.parse_args().models.glob("*.onnx")):
         print(measure(model, python), flush=True)
+    print(describe_conditions())
 
 
 def measure(model: Path, python: Path) -> str:

@@ -1,6 +1,6 @@
 """What each algorithm of the quantizer brings: a column of dB for each, ranges and calibration data the same.
 
-``python -m benchmarks.algorithms --models DIR --data DIR``; ``make bench-accuracy`` runs it at its end.
+``python -m benchmarks.algorithms``; ``make bench-accuracy`` runs it at its end.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import onnx
 import edgewright as ew
 from benchmarks.accuracy_metrics import outputs_of, scored
 from benchmarks.accuracy_models import TASKS, Task, prepared
+from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 
@@ -65,6 +66,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=CALIBRATING, help="number of inputs that calibrate")
     parser.add_argument("--results", type=Path, help="a JSON file: what it has is not measured again")
     print_algorithms(parser.parse_args())
+    print(describe_conditions())
 
 
 def print_algorithms(options: argparse.Namespace) -> None:

@@ -1,6 +1,6 @@
 """Calibration: time and memory of ours, of a bare float pass with minima and maxima, and of onnxruntime's.
 
-``python -m benchmarks.calibration --models DIR``: one core for all, rounds that take turns, medians; peaks of
+``python -m benchmarks.calibration``: one core for all, rounds that take turns, medians; peaks of
 memory each in a process of its own.
 """
 

@@ -1,6 +1,6 @@
 """Whether spoiled encodings are found, and what a repair brings back.
 
-``python -m benchmarks.checkers --models DIR --data DIR``: every model is quantized to 8 bits; encodings of
+``python -m benchmarks.checkers``: every model is quantized to 8 bits; encodings of
 some activations and weights at random places are made too wide, too narrow or moved; the checker is asked for
 them. Precision: the share of named tensors whose encoding was spoiled; recall: the share of spoiled encodings
 (of one tensor, or of several that share it) that are named. The last columns are the worst output against the
@@ -18,6 +18,7 @@ import onnx
 
 import edgewright as ew
 from benchmarks.accuracy_models import TASKS, Task, prepared
+from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from edgewright.analyse.comparison_points import list_layers
@@ -153,6 +154,7 @@ def main() -> None:
             print(measure(task, path, tuple(options.data)), flush=True)
         except (FileNotFoundError, ew.EdgewrightError) as problem:
             print(f"| {task.name} | {' '.join(str(problem).split())[:300]} |", flush=True)
+    print(describe_conditions())
 
 
 if __name__ == "__main__":

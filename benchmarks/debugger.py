@@ -1,6 +1,6 @@
 """Whether the debugger names the layer whose encoding was spoiled.
 
-``python -m benchmarks.debugger --models DIR --data DIR``: every model is quantized; the range of one result
+``python -m benchmarks.debugger``: every model is quantized; the range of one result
 or constant at a random place is made 26 dB and 2 dB too wide, and the debugger is asked which one it was.
 """
 
@@ -19,6 +19,7 @@ import edgewright as ew
 from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import TASKS, prepared
 from benchmarks.build_kinds import KINDS, Kind, make_landmarks, of_task
+from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import Feed
@@ -194,6 +195,7 @@ def main() -> None:
         except (FileNotFoundError, ew.EdgewrightError) as problem:
             row = f"| | {' '.join(str(problem).split())[:300]} | | "
         print(f"| {kind.file} | {kind.text} | {row} |", flush=True)
+    print(describe_conditions())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What debugging costs, in float passes over the inputs, beside the cost of the guide's own way.
 
-``python -m benchmarks.debugger_cost --models DIR --data DIR``: oneshot compares all layers of one run;
+``python -m benchmarks.debugger_cost``: oneshot compares all layers of one run;
 cumulative adds a pass with golden inputs and a run of what follows each partition. The guide's way makes a
 model for each layer: one in the middle is timed, and multiplied.
 """

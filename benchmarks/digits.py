@@ -1,6 +1,6 @@
-"""The digit classifier on all digits there are: python -m benchmarks.digits --data DIR (with mnist.npz).
+"""The digit classifier on all digits there are: python -m benchmarks.digits.
 
-Without a folder, on the digits of the repository that do not calibrate.
+Without MNIST, which `make bench-models` brings, on the digits of the repository that do not calibrate.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import edgewright as ew
 from benchmarks.accuracy import CALIBRATING, folders_of
 from benchmarks.accuracy_metrics import outputs_of
 from benchmarks.accuracy_models import TASKS
+from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES
 from benchmarks.peers import Feed
@@ -42,6 +43,7 @@ def main() -> None:
             print(
                 f"w{weights}a{activations} {found:.2f} %, {found - whole:+.2f} points ({-limit:+.1f} allowed)"
             )
+    print(describe_conditions())
 
 
 def _right(model: Path, feeds: list[Feed], labels: list[int]) -> float:

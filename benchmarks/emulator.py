@@ -1,6 +1,6 @@
 """Simulation, float model and genuine emulator on the same inputs.
 
-``python -m benchmarks.emulator --models DIR --data DIR``: every model is quantized at our defaults, compiled
+``python -m benchmarks.emulator``: every model is quantized at our defaults, compiled
 for each chip and run on inputs that did not calibrate.
 """
 
@@ -17,6 +17,7 @@ import onnx
 
 import edgewright as ew
 from benchmarks.accuracy_models import TASKS, Task, prepared
+from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import Feed
@@ -149,6 +150,7 @@ def main() -> None:
         rows += found
         print("\n".join(str(gap) for gap in found), flush=True)
     _verdict(rows)
+    print(describe_conditions())
 
 
 def _verdict(rows: Sequence[Gap]) -> None:

@@ -1,6 +1,6 @@
 """Cross-layer equalization against none, with one encoding for each whole weight.
 
-``python -m benchmarks.equalization --models DIR --data DIR``; without folders, on the repository's digits.
+``python -m benchmarks.equalization``; --models DIR --data DIR name other folders than .cache/bench.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import edgewright as ew
 from benchmarks.accuracy import CALIBRATING, folders_of
 from benchmarks.accuracy_metrics import outputs_of, scored
 from benchmarks.accuracy_models import TASKS, Task, prepared
+from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import Feed
@@ -38,6 +39,7 @@ def main() -> None:
             print(_row(task, path, options), flush=True)
         except FileNotFoundError as missing:
             print(f"| {task.name} | left out, {missing} |")
+    print(describe_conditions())
 
 
 def _row(task: Task, path: Path, options: argparse.Namespace) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.conditions import describe_conditions
 from benchmarks.models import FETCHED
 from benchmarks.peers import BESIDE, ROOT
 
@@ -287,6 +288,7 @@ def main() -> None:
         numbers = f"{row.converted:9.2f} {row.loaded:7.3f} {'yes' if row.is_quick else 'NO':>7s}"
         text = row.problem or f"{numbers} {row.share:9.1e} {row.steps:6.2f}"
         print(f"{row.model[:40]:40s} {text}", flush=True)
+    print(describe_conditions())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Mixed precision against uniform ones: points lost and cost in bits x MACs, and how well sensitivity ranks.
 
-``python -m benchmarks.mixed --models DIR --data DIR``; without folders, on the digits of the repository.
+``python -m benchmarks.mixed``; --models DIR --data DIR name other folders than .cache/bench.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import onnx
 import edgewright as ew
 from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import TASKS, Task, prepared
+from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from edgewright.backends.executor import CpuExecutor
@@ -56,6 +57,7 @@ def main() -> None:
         if options.only != "candidates":
             print(f"  rank correlation {_ranks(builder):.3f}", flush=True)
     print("\n".join(["| model | w8a8 | w8a8+algorithms | mixed | w8a16 | fp16 | chosen |", *rows]))
+    print(describe_conditions())
 
 
 def prepare_builder(

@@ -7,6 +7,7 @@ from math import exp, log
 from pathlib import Path
 
 from benchmarks import calibration, conversion, latency, simulation
+from benchmarks.conditions import describe_conditions
 from benchmarks.models import model_files
 
 PARTS = ("latency", "conversion", "simulation", "calibration")
@@ -34,6 +35,7 @@ def main() -> None:
     for part in PARTS if options.only is None else (options.only,):
         print(f"\n{part}", flush=True)
         tables[part]()
+    print(describe_conditions())
 
 
 def _simulation(paths: list[Path]) -> None:

@@ -1,6 +1,6 @@
 """What the search of the default quantizer and learned rounding cost, in passes over the samples.
 
-``python -m benchmarks.search_cost --models DIR --data DIR``: CPU seconds on one thread beside them.
+``python -m benchmarks.search_cost``: CPU seconds on one thread beside them.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import edgewright as ew
 from benchmarks.accuracy import CALIBRATING, folders_of
 from benchmarks.accuracy_metrics import outputs_of
 from benchmarks.accuracy_models import TASKS, prepared
+from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 
@@ -45,6 +46,7 @@ def main() -> None:
                 for ranges, algorithms in (("tf", ()), ("auto", ()), ("auto", ("adaround",)))
             ]
         print(f"| {task.name} | {plain:.2f} | {' | '.join(cells)} |", flush=True)
+    print(describe_conditions())
 
 
 def _describe(quantize: Callable[[], ew.QuantizedModel]) -> str:

@@ -1,6 +1,6 @@
 """Simulation of the HTP: our latency over onnxruntime's for its own int8 and QDQ models of the same networks.
 
-``python -m benchmarks.simulation --models DIR``: one thread on both sides, rounds that take turns, medians.
+``python -m benchmarks.simulation``: one thread on both sides, rounds that take turns, medians.
 """
 
 import argparse

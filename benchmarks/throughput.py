@@ -13,6 +13,7 @@ import numpy as np
 import onnxruntime
 
 import edgewright as ew
+from benchmarks.conditions import describe_conditions
 from benchmarks.models import EXAMPLES, inputs_for
 from edgewright.config.net_run import Execution, InputFiles, Model, OutputFiles, Profiling
 from edgewright.config.throughput_case import CaseBackend, CaseContext, CaseModel, CaseThread, ThroughputCase
@@ -163,6 +164,7 @@ def main() -> None:
     times = overhead(EXAMPLES / "mnist_cntk.onnx", 10_000, 20)
     more = times.ours - times.engine
     print(f"engine {times.engine:.1f} us, qnn-net-run {times.ours:.1f} us, {more:.1f} us more")
+    print(describe_conditions())
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from docs.live_reports import REPORTS, make_reports
@@ -49,6 +49,25 @@ SECTIONS = {
     "Measured": "*.md",
     "Decisions": "decisions/*.md",
 }
+
+
+# Pages as a newcomer reads them; others follow by name. A link to a folder leads to its first page.
+ORDER = (
+    *(
+        "tour",
+        "cnn",
+        "build",
+        "report",
+        "convert",
+        "quantize",
+        "mixed-precision",
+        "run",
+        "simulation",
+        "native",
+    ),
+    *("context-binaries", "debug", "view", "profile", "estimate", "check", "evaluate", "sweep"),
+    *("pytorch", "tensorflow", "tflite", "dlc", "llm", "options", "api", "ops", "errors"),
+)
 
 
 def main() -> int:
@@ -131,8 +150,14 @@ def place_on_site(path: Path) -> Path:
 
 def _find_page_of_folder(path: Path, relative: Path) -> Path:
     """A link to a folder leads to its first page."""
-    pages = sorted(path.glob("*.md")) if path.is_dir() else []
+    pages = sort_pages(path.glob("*.md")) if path.is_dir() else []
     return relative / pages[0].name if pages else relative
+
+
+def sort_pages(pages: Iterable[Path]) -> list[Path]:
+    """Pages in the order in which they are read."""
+    places = {name: place for place, name in enumerate(ORDER)}
+    return sorted(pages, key=lambda page: (places.get(page.stem, len(ORDER)), page.name))
 
 
 def _relative(place: Path, here: Path) -> str:
@@ -148,7 +173,7 @@ def list_navigation(pages: Path) -> Iterator[str]:
     for title, pattern in SECTIONS.items():
         listed = [
             page
-            for page in sorted(pages.glob(pattern))
+            for page in sort_pages(pages.glob(pattern))
             if str(page.relative_to(pages)) not in OUTSIDE.values()
         ]
         if listed:

@@ -1,6 +1,8 @@
 """What the release checklist finds in archives, and the README that a package index gets."""
 
+import re
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -58,3 +60,19 @@ def test_links_and_pictures_lead_to_the_address_once_there_is_one():
     text = make_index_readme("![a](docs/a.png) [b](docs/b.md) [c](https://c.example/)", "https://d.example/")
     expected = "![a](https://d.example/docs/a.png) [b](https://d.example/docs/b.md) [c](https://c.example/)"
     assert text == expected
+
+
+def test_all_is_everything_for_users_and_nothing_for_developers():
+    extras = tomllib.loads((README.parent / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
+
+    def reach(name: str) -> set[str]:
+        inner = [re.match(r"edgewright\[(.+)\]", word) for word in extras[name]]
+        return {name}.union(*(reach(part) for match in inner if match for part in match[1].split(",")))
+
+    # AIMET holds other packages to old versions; pytorch is a part of huggingface.
+    left_out = {"aimet", "pytorch"}
+    developers = {"test", "dev", "site", "release", "mutate", "fuzz", "audit", "servers", "browser"}
+    assert reach("all") == set(extras) - developers - left_out
+    assert set(extras["pytorch"]) <= set(extras["huggingface"])
