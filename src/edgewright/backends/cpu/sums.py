@@ -12,7 +12,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
-from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.windows import Geometry
 
 if TYPE_CHECKING:
@@ -117,7 +116,7 @@ def write_product(w: "Writer", node: Node, product: IntegerProduct, rows: str, z
         size = w.graph.constants[node.inputs[1]].shape[:2]
         parts = list_window_parts(w, rows, product.window, size, zero)
         rows = w.node("Concat", *parts, axis=3) if len(parts) > 1 else parts[0]
-    if isinstance(node.op, FullyConnected) and not node.op.keep_dims:
+    elif _is_folded(w, node, product):
         rows = w.node("Reshape", rows, w.ints((-1, len(product.matrix))))
     zeros = (zero, np.zeros(product.units.shape, np.int8))
     operands = (product.matrix, np.float32(1), product.units, *zeros, product.bias)
@@ -148,6 +147,12 @@ def _cast_matrix(w: "Writer", value: str, is_swapped: bool) -> str:
     rank = w.graph.types[value].rank
     order = (*range(rank - 2), rank - 1, rank - 2)
     return w.node("Transpose", whole, perm=list(order)) if is_swapped else whole
+
+
+def _is_folded(w: "Writer", node: Node, product: IntegerProduct) -> bool:
+    """Whether all axes but the last become one."""
+    given, made = (w.graph.types[value] for value in (node.inputs[0], node.outputs[0]))
+    return (given.rank, given.shape[-1]) != (made.rank, len(product.matrix))
 
 
 def split_bytes(w: "Writer", value: str) -> list[str]:

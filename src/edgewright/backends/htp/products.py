@@ -203,7 +203,7 @@ def _write_form(
         is_plain = stored.shape[:2] == (1, 1) and window == POINT
         integers = IntegerProduct(matrix, unit.astype(np.float32), added, None if is_plain else window)
         return SumForm({}, {}, steps, integers, wide=wide)
-    if isinstance(node.op, FullyConnected):
+    if product.axis == 0:
         matrix = np.ascontiguousarray(stored.T).astype(np.int8)
         return SumForm({}, {}, steps, IntegerProduct(matrix, unit.astype(np.float32), added), wide=wide)
     shape = [1] * stored.ndim

@@ -133,8 +133,8 @@ class NpuDecoder:
         for states in self._state.list_states():
             kept += states.size
             if states.dtype.kind == "u":
-                ends = (states == 0) | (states == np.iinfo(states.dtype).max)
-                limited += int(np.count_nonzero(ends))
+                is_limited = (states == 0) | (states == np.iinfo(states.dtype).max)
+                limited += int(np.count_nonzero(is_limited))
         return limited, kept
 
     def _must_turn_anew(self, count: int) -> bool:

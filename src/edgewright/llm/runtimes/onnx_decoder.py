@@ -9,6 +9,7 @@ import onnxruntime
 
 from edgewright.core.errors import BadInput, EdgewrightError, UnsupportedFeature, Where, shown
 from edgewright.core.files import read_limited
+from edgewright.core.machine_use import read_thread_limit
 from edgewright.core.numbers import Array
 from edgewright.llm.load.spec import SHORT_CONTEXT
 
@@ -27,6 +28,7 @@ class OnnxDecoder:
     def __init__(self, path: Path) -> None:
         settings = onnxruntime.SessionOptions()
         settings.log_severity_level = 3
+        settings.intra_op_num_threads = read_thread_limit()
         providers = ["CPUExecutionProvider"]
         file = str(path / "model.onnx")
         try:
