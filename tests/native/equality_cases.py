@@ -74,6 +74,14 @@ def convolve_depthwise(net: RandomNet, *, size: int = 3, stride: int = 1) -> str
     return net.add(op, value, weights, net.add_bias(value, weights))
 
 
+def convolve_twice(net: RandomNet) -> str:
+    """A depthwise convolution of what another one has made, with padding and a stride."""
+    value = convolve(net, size=1)
+    weights = net.add_weights(5, 5, 1, 32, axis=3)
+    op = DepthWiseConv2d(stride=(2, 2), pad_amount=((2, 2), (2, 2)))
+    return net.add(op, value, weights, net.add_bias(value, weights))
+
+
 def convolve_points(net: RandomNet) -> str:
     """A factor for each channel, one of them larger than all others."""
     value = net.add_input(1, 4, 4, 192)
@@ -99,8 +107,10 @@ def connect(net: RandomNet, value: str | None = None) -> str:
     return net.add(FullyConnected(), value, weights, net.add_bias(value, weights, axis=0))
 
 
-def multiply_matrices(net: RandomNet) -> str:
-    """A product of two activations, as in attention."""
+def multiply_matrices(net: RandomNet, *, is_symmetric: bool = False) -> str:
+    """A product of two activations, as in attention; 16 bits want a second one that is symmetric."""
+    if is_symmetric:
+        return net.add(MatMul(), net.add_input(1, 24, 32), net.add_symmetric_input(1, 32, 24))
     return net.add(MatMul(), net.add_input(4, 24, 32), net.add_input(4, 32, 24))
 
 
@@ -163,10 +173,10 @@ def bend(net: RandomNet, *, is_behind: bool) -> str:
     return net.add(Prelu(), value, net.add_constant(net.random.uniform(0.05, 0.4, 32)))
 
 
-def bend_hard(net: RandomNet) -> str:
+def bend_hard(net: RandomNet, *, is_behind: bool) -> str:
     """HardSigmoid, which has one encoding of each width on HTP."""
     op = ElementWiseNeuron(operation=NeuronOperation.HARD_SIGMOID, alpha=1 / 6, beta=0.5)
-    name = net.add(op, net.add_input(*IMAGE, spread=4.0))
+    name = net.add(op, convolve(net, size=1) if is_behind else net.add_input(*IMAGE, spread=4.0))
     kind = net.graph.types[name]
     if kind.encoding is not None:
         encoding = replace(kind.encoding, scales=(2.0**-kind.encoding.bitwidth,), offsets=(0,))
@@ -223,6 +233,7 @@ CASES: dict[str, Draw] = {
     "Conv2d + Relu6": partial(activate, op=Relu6()),
     "Conv2d + HardSwish": partial(activate, op=HardSwish()),
     "Conv2d + Sigmoid": partial(activate, op=Sigmoid()),
+    "Conv2d + HardSigmoid": partial(bend_hard, is_behind=True),
     "Conv2d + Tanh": partial(activate, op=Tanh()),
     "Conv2d + Gelu": partial(activate, op=Gelu()),
     "Conv2d + SiLU": gate,
@@ -233,9 +244,11 @@ CASES: dict[str, Draw] = {
     "DepthWiseConv2d, 3x3, stride 2": partial(convolve_depthwise, stride=2),
     "DepthWiseConv2d, 5x5": partial(convolve_depthwise, size=5),
     "DepthWiseConv2d, 5x5, stride 2": partial(convolve_depthwise, size=5, stride=2),
+    "Conv2d + DepthWiseConv2d, 5x5, stride 2": convolve_twice,
     "TransposeConv2d, 2x2, stride 2": convolve_back,
     "FullyConnected": connect,
     "MatMul": multiply_matrices,
+    "MatMul, symmetric": partial(multiply_matrices, is_symmetric=True),
     "Add": partial(combine, op=ADD),
     "Add, channels": partial(combine, op=ADD, second=CHANNELS),
     "Add, few channels": sum_few_channels,
@@ -255,13 +268,14 @@ CASES: dict[str, Draw] = {
     "PoolAvg2d, whole image": partial(pool, kind=PoolAvg2d, size=12, stride=1),
     "PoolMax2d, 2x2": partial(pool, kind=PoolMax2d, size=2, stride=2),
     "ReduceMean, image": partial(apply, op=ReduceMean(axes=(1, 2), keep_dims=True)),
+    "ReduceMean, 4x4": partial(apply, op=ReduceMean(axes=(1, 2), keep_dims=True), shape=(1, 4, 4, 512)),
     "ReduceMean, channels": partial(apply, op=ReduceMean(axes=(3,), keep_dims=True)),
     "ReduceSum, channels": partial(apply, op=ReduceSum(axes=(3,), keep_dims=True)),
     "ResizeBilinear, x2": partial(apply, op=ResizeBilinear(size=(24, 24), half_pixel_centers=True)),
     "ResizeNearestNeighbor, x2": partial(apply, op=ResizeNearestNeighbor(size=(24, 24))),
     "Relu": partial(apply, op=Relu()),
     "Relu6": partial(apply, op=Relu6(), spread=8.0),
-    "HardSigmoid": bend_hard,
+    "HardSigmoid": partial(bend_hard, is_behind=False),
     "HardSwish": partial(apply, op=HardSwish(), spread=5.0),
     "Sigmoid": partial(apply, op=Sigmoid(), spread=6.0),
     "Tanh": partial(apply, op=Tanh(), spread=4.0),

@@ -39,6 +39,18 @@ class RandomNet:
         self.real[name] = self._read(kind, stored)
         return name
 
+    def add_symmetric_input(self, *shape: int) -> str:
+        """An input of normal numbers around zero, which is the integer in the middle."""
+        name, real = self.graph.fresh_name("x"), self.random.normal(0, 1, shape)
+        kind, stored = self._store(real)
+        if kind.encoding is not None:
+            kind = self._describe_symmetric(shape, float(np.abs(real).max()))
+            assert kind.encoding is not None
+            stored = kind.encoding.encode(real.astype(np.float32), kind.dtype)
+        self.graph.add_input(name, kind)
+        self.feed[name], self.real[name] = stored, self._read(kind, stored)
+        return name
+
     def add_weights(self, *shape: int, axis: int) -> str:
         """Symmetric weights, a scale for each channel."""
         reach = 1 / np.sqrt(max(1, np.prod(shape) // shape[axis]))
@@ -107,6 +119,13 @@ class RandomNet:
         self.graph.add_constant(name, stored, kind)
         self.real[name] = self._read(kind, stored)
         return name
+
+    def _describe_symmetric(self, shape: tuple[int, ...], largest: float) -> TensorType:
+        """Of 16 bits the library wants signed integers, of which two signed bytes hold 0x7F7F at most."""
+        if BITS[self.form] == 8:
+            return TensorType(shape, DType.UFIXED_POINT_8, None, Encoding((largest / 127,), (-128,)))
+        encoding = Encoding((largest / 0x7F7F,), (0,), bitwidth=16)
+        return TensorType(shape, DType.SFIXED_POINT_16, None, encoding)
 
     @staticmethod
     def _read(kind: TensorType, stored: Array) -> Array:

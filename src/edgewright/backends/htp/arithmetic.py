@@ -24,7 +24,7 @@ from edgewright.backends.htp.requantize import (
 )
 from edgewright.backends.htp.resized_values import blend_places, repeat_places
 from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
-from edgewright.backends.htp.wide_functions import bend_line, compute_sigmoid, gate_curve, gate_line
+from edgewright.backends.htp.wide_functions import compute_line, compute_sigmoid, gate_curve, gate_line
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
 from edgewright.backends.htp.wide_products import multiply_wide_matrices
 from edgewright.ir.encodings import Encoding
@@ -170,7 +170,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ReduceMean: average_axes,
     LayerNorm: normalize_rows,
     Gelu: gate_curve,
-    HardSigmoid: bend_line,
+    HardSigmoid: compute_line,
     HardSwish: _compute_hard_swish,
     Relu: clamp_wide,
     Relu6: clamp_wide,

@@ -67,14 +67,14 @@ def _fuse(graph: Graph, node: Node) -> None:
     names = {value: graph.fresh_name(value) for maker in way for value in maker.outputs}
     kind = graph.types[way[0].outputs[0]]
     is_done = node.op.is_clamp or node.op.is_gated_on_htp
-    seen = graph.types[node.outputs[0]] if is_done else _refine(kind)
+    twin_kind = graph.types[node.outputs[0]] if is_done else _refine(kind)
     if (bounds := _find_bounds(graph, node)) is not None:
-        seen = replace(seen, encoding=bounds)
+        twin_kind = replace(twin_kind, encoding=bounds)
     for maker in way:
         inputs = [names.get(value, value) for value in maker.inputs]
         outputs = [names[value] for value in maker.outputs]
         shape = graph.types[maker.outputs[0]]
-        twin = replace(shape, dtype=seen.dtype, encoding=seen.encoding)
+        twin = replace(shape, dtype=twin_kind.dtype, encoding=twin_kind.encoding)
         graph.add(Node(outputs[0], maker.op, inputs, outputs, source=maker.source), [twin])
     graph.set_input(node, 0, names[way[-1].outputs[0]])
 

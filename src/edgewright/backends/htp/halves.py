@@ -24,6 +24,8 @@ FLOATS = frozenset({DType.FLOAT_16, DType.FLOAT_32})
 # A step that is so much smaller lets what lies in the middle between two be stored away from zero; all else
 # that a float of 11 bits can be is stored as with a whole step.
 STEP = 8192 / 8193
+# With a slope that is so much larger, what is in the middle between two goes where the slope leads.
+STEEPER = 1 + 2.0**-22
 # Sums of values with fewer channels are computed by another kernel.
 FEWEST_CHANNELS = 16
 
@@ -68,7 +70,9 @@ def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
         if _is_storing(wide, node):
             _stored_in_steps(wide, node)
         elif type(node.op.specific()) is HardSigmoid and wide.types[node.inputs[0]].dtype == DType.FLOAT_32:
-            node.op = _halve_line(node.op.specific())
+            maker = wide.producer(node.inputs[0])
+            is_moved = maker is None or not is_read_whole(wide, maker)
+            node.op = _halve_line(node.op.specific(), STEEPER if is_moved else 1.0)
     for name in [name for name in wide.inputs if name in declared]:
         insert_after_input(
             wide, name, wide.types[name].with_dtype(declared[name]), Cast(dtype=DType.FLOAT_32)
@@ -84,10 +88,10 @@ def _widened(_name: str, array: Array, dtype: DType) -> Array:
     return array.astype(dtype.numpy)
 
 
-def _halve_line(op: Op) -> HardSigmoid:
+def _halve_line(op: Op, factor: float) -> HardSigmoid:
     """Slope and height have 11 bits."""
     assert isinstance(op, HardSigmoid)
-    return HardSigmoid(alpha=float(np.float16(op.alpha)), beta=float(np.float16(op.beta)))
+    return HardSigmoid(alpha=float(np.float16(op.alpha)) * factor, beta=float(np.float16(op.beta)))
 
 
 def _is_storing(graph: Graph, node: Node) -> bool:

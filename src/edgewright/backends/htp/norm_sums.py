@@ -71,8 +71,8 @@ def normalize_rows(graph: Graph, node: Node) -> SumForm | None:
     if names[1] not in graph.constants:
         return None
     scaled = weights.decode(graph.constants[names[1]]) / y.scales[0]
-    constants = {names[1]: scaled.astype(np.float32), names[2]: np.rint(bias / y.scales[0]).astype(np.float32)}
-    return SumForm({names[0]: x}, constants)
+    constants = {names[1]: scaled, names[2]: np.rint(bias / y.scales[0])}
+    return SumForm({names[0]: x}, {name: array.astype(np.float32) for name, array in constants.items()})
 
 
 def _read_bias(graph: Graph, node: Node) -> Array | None:

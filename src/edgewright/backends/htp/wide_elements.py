@@ -24,7 +24,10 @@ ROUND_UP = (Step("Add", np.asarray(0.5)), Step("Floor"), Step("Cast", to=DType.F
 
 
 def add_wide(graph: Graph, node: Node) -> SumForm | None:
-    """Operands times whole factors with as many bits below a step; nothing else is lost, halves go up."""
+    """Operands times whole factors with as many bits below a step; halves go up.
+
+    What the offsets add loses its last bit, rounded up.
+    """
     a, b, y = (graph.types[value].encoding for value in (*node.inputs, *node.outputs))
     if a is None or b is None or y is None or node.inputs[0] == node.inputs[1]:
         return None
@@ -40,7 +43,10 @@ def add_wide(graph: Graph, node: Node) -> SumForm | None:
         for value, e in whole.items()
         if value in graph.constants
     }
-    return SumForm(whole, constants, ROUND_UP, factors=factors)
+    offset = sum(int(factors[value] * 2.0**bits) * e.offsets[0] for value, e in whole.items())
+    added = 0.0 if constants else offset % 2 / 2.0**bits
+    steps = (Step("Add", np.asarray(0.5 + added)), *ROUND_UP[1:])
+    return SumForm(whole, constants, steps, factors=factors)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ def with_wide_factors(graph: Graph) -> Graph:
         return graph
     limited = graph.copy()
     for name in names:
-        limited.types[name], limited.constants[name] = _cut_factors(limited.types[name], limited.constants[name])
+        kind, factors = _cut_factors(limited.types[name], limited.constants[name])
+        limited.types[name], limited.constants[name] = kind, factors
     return limited
 
 

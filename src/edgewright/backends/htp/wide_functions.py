@@ -75,7 +75,7 @@ def _find_gate(whole: Array, scale: float) -> Array:
     return np.asarray(np.clip(line, 0, GATE_ONE - 1))
 
 
-def bend_line(graph: Graph, node: Node) -> SumForm | None:
+def compute_line(graph: Graph, node: Node) -> SumForm | None:
     """HardSigmoid: a line within 0 and 1, halves up; its slope passes through float32."""
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
     op = cast("HardSigmoid", node.op)

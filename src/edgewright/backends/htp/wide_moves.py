@@ -34,7 +34,7 @@ def move_wide(graph: Graph, node: Node) -> SumForm | None:
 
 
 def clamp_wide(graph: Graph, node: Node) -> SumForm | None:
-    """A value that is moved, within bounds that are the nearest steps; behind a product by a coarser factor."""
+    """A value that is moved, within bounds that are the nearest steps; what a product stored, coarsely."""
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
     if x is None or y is None or (x.scales == y.scales and x.offsets == y.offsets):
         return None
@@ -61,7 +61,8 @@ def _rescale_coarsely(x: Encoding, y: Encoding) -> Array:
     """The same by a factor of 15 bits."""
     ratio = x.scales[0] / y.scales[0]
     unit = 2.0 ** (int(np.floor(np.log2(ratio))) - COARSE_BITS + 1)
-    return _round_up((np.arange(INTEGERS) + float(x.offsets[0])) * (_round_up(np.asarray(ratio / unit)) * unit))
+    factor = np.floor(ratio / unit + 0.5) * unit
+    return _round_up((np.arange(INTEGERS) + float(x.offsets[0])) * factor)
 
 
 def _round_up(numbers: Array) -> Array:
