@@ -503,3 +503,25 @@ def test_missing_packages_are_named_with_the_command_that_installs_them(here, ca
 def test_the_help_of_each_feature_is_as_recorded(feature, golden, capsys):
     assert main([*filter(None, [feature]), "--help"]) == 0
     golden(f"help/qnn-accuracy-debugger{feature}.txt", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("algorithm", ["oneshot-layerwise", "layerwise"])
+def test_rows_in_the_order_of_channels_last_are_no_divergence_of_a_float_model(here, capsys, algorithm):
+    """The weights behind the flattening have their order: conversion says the same by other means."""
+    rng = np.random.default_rng(5)
+    weights = {
+        "w1": rng.standard_normal((8, 3, 3, 3)).astype(np.float32) / 4,
+        "w2": rng.standard_normal((8 * 64, 5)).astype(np.float32),
+    }
+    nodes = [
+        helper.make_node("Conv", ["image", "w1"], ["made"], pads=[1, 1, 1, 1], name="c1"),
+        helper.make_node("Flatten", ["made"], ["rows"], name="flatten"),
+        helper.make_node("MatMul", ["rows", "w2"], ["scores"], name="fc"),
+    ]
+    ends = [("image", TensorProto.FLOAT, [1, 3, 8, 8])], [("scores", TensorProto.FLOAT, [1, 5])]
+    models.save(here / "rows.onnx", nodes, *ends, weights)
+    words = ["--model_path", "rows.onnx", "--runtime", "cpu", "--input_list", "list.txt"]
+    words += ["--input_tensor", "image", "1,3,8,8", "0.raw", "--output_tensor", "scores"]
+    words += ["--default_verifier", "SQNR", "--debugging_algorithm", algorithm]
+    assert run(*words) == 0
+    assert "first divergence: none" in capsys.readouterr().out

@@ -89,9 +89,9 @@ class Model(Displayed):
         """
         ready = self._sessions.get((backend, threads))
         if ready is not None:
-            found = ready.run_seen(inputs)
-            if found is not None:
-                return found
+            outputs = ready.run_seen(inputs)
+            if outputs is not None:
+                return outputs
             if ready.is_fed_by(inputs):
                 return ready.run(inputs)  # type: ignore[arg-type]
         arrays = name_arrays(inputs, [item.name for item in self.inputs])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from edgewright.backends.cpu.graph_edits import add_array, add_source_op, move_value, replace_value
-from edgewright.backends.cpu.patterns import Made, find_origin, match
+from edgewright.backends.cpu.patterns import Made, cast_op, find_origin, match
 from edgewright.backends.cpu.windows import flatten_pads
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
@@ -110,7 +110,8 @@ def _sum(graph: Graph, node: Node) -> _Sum | None:
         result = _join_products(graph, node, result, found["steps"])
     if found is None or not result or graph.types[found["stored"]].dtype != DType.UINT_8:
         return None
-    if isinstance(node.op, MatMul) and node.op.transpose_in0:
+    product = cast_op(node, MatMul)
+    if product is not None and product.transpose_in0:
         before = (*before, _swap_last(graph.types[node.inputs[0]].rank))
     return _Sum(result, node, found["stored"], found["zero"], before, after)
 
@@ -144,9 +145,9 @@ def _is_same_constant(graph: Graph, left: str, right: str) -> bool:
     if left == right:
         return True
     makers = [graph.producer(value) for value in (left, right)]
-    decoded = [maker for maker in makers if maker is not None and isinstance(maker.op, Dequantize)]
-    arrays = [graph.constants.get(maker.inputs[0]) for maker in decoded]
-    if len(decoded) < 2 or decoded[0].op != decoded[1].op or arrays[0] is None or arrays[1] is None:
+    ops = [cast_op(maker, Dequantize) for maker in makers]
+    arrays = [graph.constants.get(maker.inputs[0]) for maker in makers if maker is not None]
+    if ops[0] is None or ops[0] != ops[1] or arrays[0] is None or arrays[1] is None:
         return False
     return np.array_equal(arrays[0], arrays[1])
 
@@ -162,17 +163,18 @@ def _find_weights(graph: Graph, node: Node) -> tuple[Array, int] | None:
     if maker is None or not isinstance(maker.op, Dequantize) or maker.inputs[0] not in graph.constants:
         return None
     encoding = maker.op.encoding
-    is_turned = isinstance(node.op, MatMul) and node.op.transpose_in1
+    product = cast_op(node, MatMul)
+    is_turned = product is not None and product.transpose_in1
     is_plain = encoding.scales == (1.0,) and encoding.block_axis is None and not is_turned
     return (graph.constants[maker.inputs[0]], -encoding.offsets[0]) if is_plain else None
 
 
-def _find_order(graph: Graph, found: _Sum) -> Transpose | None:
+def _find_order(graph: Graph, product_sum: _Sum) -> Transpose | None:
     """How a product wants the integers that it reads: those are made in this order."""
-    if isinstance(found.product.op, Convolution):
-        return _move_channel_first(graph.types[found.stored].rank)
-    is_swapped = len(found.before) == 1 and isinstance(found.before[0], Transpose)
-    return found.before[0] if is_swapped else None  # type: ignore[return-value]
+    if cast_op(product_sum.product, Convolution) is not None:
+        return _move_channel_first(graph.types[product_sum.stored].rank)
+    swap = _swap_last(graph.types[product_sum.stored].rank)
+    return swap if product_sum.before == (swap,) else None
 
 
 def _multiply(graph: Graph, found: _Sum) -> None:

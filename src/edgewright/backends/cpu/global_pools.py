@@ -1,6 +1,7 @@
 """Means over all places of an image as the engine's own pool: it reads the blocks that convolutions make."""
 
 from edgewright.backends.cpu.graph_edits import add_source_op, move_value, replace_value
+from edgewright.backends.cpu.patterns import cast_op
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Transpose
@@ -25,8 +26,8 @@ def with_global_pools(graph: Graph) -> Graph:
 
 
 def _is_pool(graph: Graph, node: Node) -> bool:
-    op = node.op
-    if not isinstance(op, ReduceMean) or not op.keep_dims or sorted(op.axes) != [1, 2]:
+    op = cast_op(node, ReduceMean)
+    if op is None or not op.keep_dims or sorted(op.axes) != [1, 2]:
         return False
     kind = graph.types[node.inputs[0]]
     is_read = bool(graph.consumers(node.outputs[0]))

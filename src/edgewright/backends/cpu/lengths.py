@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewright.backends.cpu.graph_edits import move_value, replace_value
-from edgewright.backends.cpu.lengths_layer import SWAP, Layer, holds_cell, is_known, write_layer
-from edgewright.backends.cpu.patterns import Made, find_origin, match
+from edgewright.backends.cpu.lengths_layer import SWAP, Layer, is_holding_cell, is_known, write_layer
+from edgewright.backends.cpu.patterns import Made, cast_op, find_origin, match
 from edgewright.core.numbers import DType
 from edgewright.ir.dims import Shape
 from edgewright.ir.graph import Graph, Node
@@ -22,7 +22,7 @@ from edgewright.ops.elementwise import (
 )
 from edgewright.ops.gather import GatherNd
 from edgewright.ops.rearrange import Concat, Reshape, Transpose
-from edgewright.ops.recurrent import Lstm, Recurrent
+from edgewright.ops.recurrent import Lstm
 from edgewright.ops.reduce import ReduceSum
 
 WHOLE = frozenset({DType.INT_32, DType.INT_64})
@@ -43,12 +43,12 @@ FROZEN = Made(Concat, ("x", _OUTSIDE), {"axis": 2})
 
 def with_lengths(graph: Graph) -> Graph:
     """The graph, or a copy whose layers are told the lengths; what is not read any more stays in it."""
-    layers = [node for node in graph.nodes if isinstance(node.op, Recurrent) and is_known(graph, node)]
-    found = [each for node in layers if (each := _Finder(graph, node).find()) is not None]
-    if not found:
+    layers = [node for node in graph.nodes if is_known(graph, node)]
+    layers_with_uses = [each for node in layers if (each := _Finder(graph, node).find()) is not None]
+    if not layers_with_uses:
         return graph
     changed = graph.copy()
-    for layer, uses in found:
+    for layer, uses in layers_with_uses:
         sequence, state, cell = write_layer(changed, layer)
         for value in uses.sequences:
             replace_value(changed, value, sequence)
@@ -80,18 +80,18 @@ class _Finder:
         shape = graph.types[node.inputs[0]].shape
         self._size, self._batch = shape[self._time], shape[1 - self._time]
         self._lengths = ""
+        self._is_lstm = cast_op(node, Lstm) is not None
 
     def find(self) -> tuple[Layer, _Uses] | None:
         """The layer with its lengths; None where it is used in another way."""
         graph, node = self._graph, self._node
         readers = graph.consumers(node.outputs[0])
-        is_lstm = isinstance(node.op, Lstm)
-        if len(readers) != 1 or graph.consumers(node.outputs[2 if is_lstm else 1]):
+        if len(readers) != 1 or graph.consumers(node.outputs[2 if self._is_lstm else 1]):
             return None
         cut = readers[0].outputs[0]
         if not self._is_masked(cut, CUT, node.outputs[0]):
             return None
-        x = self._find_unfrozen(node.inputs[0]) if is_lstm else node.inputs[0]
+        x = self._find_unfrozen(node.inputs[0]) if self._is_lstm else node.inputs[0]
         turned = self._find_turned(x) if x else ""
         uses = self._list_uses(cut, is_turned=bool(turned))
         if not x or uses is None:
@@ -102,7 +102,7 @@ class _Finder:
     def _list_uses(self, cut: str, *, is_turned: bool) -> _Uses | None:
         """What becomes of the sequence; one that ran backwards must be turned around again."""
         uses = _Uses([] if is_turned else [cut], [], [])
-        if isinstance(self._node.op, Lstm):
+        if self._is_lstm:
             cells = self._graph.consumers(self._node.outputs[1])
             if not all(map(self._is_kept_cell, cells)):
                 return None
@@ -116,17 +116,17 @@ class _Finder:
         return uses
 
     def _is_kept_cell(self, reader: Node) -> bool:
-        found = match(self._graph, reader.outputs[0], KEPT)
-        is_own = found is not None and found["cell"] == self._node.outputs[1]
-        return is_own and found is not None and _find_lengths(self._graph, found["ends"]) == self._lengths
+        names = match(self._graph, reader.outputs[0], KEPT)
+        is_own = names is not None and names["cell"] == self._node.outputs[1]
+        return is_own and names is not None and _find_lengths(self._graph, names["ends"]) == self._lengths
 
     def _find_last(self, reader: Node, cut: str) -> str:
         value = reader.outputs[0]
         sums = self._graph.consumers(value)
         if not self._is_masked(value, LAST, cut) or len(sums) != 1:
             return ""
-        op = sums[0].op
-        is_over_time = isinstance(op, ReduceSum) and tuple(op.axes) == (self._time,)
+        op = cast_op(sums[0], ReduceSum)
+        is_over_time = op is not None and tuple(op.axes) == (self._time,)
         return sums[0].outputs[0] if is_over_time else ""
 
     def _find_back(self, reader: Node) -> str:
@@ -154,42 +154,47 @@ class _Finder:
         return maker.inputs[0] if maker is not None and is_turn else ""
 
     def _is_turn(self, node: Node) -> bool:
-        if not isinstance(node.op, GatherNd) or node.op.batch_dims != 1:
+        op = cast_op(node, GatherNd)
+        if op is None or op.batch_dims != 1:
             return False
-        found = match(self._graph, node.inputs[1], PLACES)
-        return found is not None and self._is_clock(found, -1, (self._batch, 1))
+        names = match(self._graph, node.inputs[1], PLACES)
+        return names is not None and self._is_clock(names, -1, (self._batch, 1))
 
     def _find_unfrozen(self, x: str) -> str:
         """The input without what keeps the cell."""
-        found = match(self._graph, x, FROZEN)
-        if found is None or not self._is_clock(found, self._time, self._ends_shape):
+        names = match(self._graph, x, FROZEN)
+        if names is None or not self._is_clock(names, self._time, self._ends_shape):
             return ""
-        return found["x"] if holds_cell(self._graph, self._node) else ""
+        return names["x"] if is_holding_cell(self._graph, self._node) else ""
 
     def _is_masked(self, value: str, mask: Made, sequence: str) -> bool:
-        found = match(self._graph, value, mask)
-        is_own = found is not None and found["sequence"] == sequence
-        return found is not None and is_own and self._is_clock(found, self._time, self._ends_shape)
+        names = match(self._graph, value, mask)
+        is_own = names is not None and names["sequence"] == sequence
+        return names is not None and is_own and self._is_clock(names, self._time, self._ends_shape)
 
     @property
     def _ends_shape(self) -> Shape:
         return (self._batch, 1, 1) if self._time else (1, self._batch, 1)
 
-    def _is_clock(self, found: dict[str, str], axis: int, ends: Shape) -> bool:
+    def _is_clock(self, names: dict[str, str], axis: int, shape: Shape) -> bool:
         """Whether steps are counted along an axis and held against the one and only lengths."""
-        steps = self._graph.constants.get(found["steps"])
-        if steps is None or not isinstance(self._size, int) or self._graph.types[found["ends"]].shape != ends:
+        steps = self._graph.constants.get(names["steps"])
+        if (
+            steps is None
+            or not isinstance(self._size, int)
+            or self._graph.types[names["ends"]].shape != shape
+        ):
             return False
         is_counted = steps.size == self._size and steps.shape[axis] == self._size
-        lengths = _find_lengths(self._graph, found["ends"])
+        lengths = _find_lengths(self._graph, names["ends"])
         self._lengths = self._lengths or lengths
         is_own = bool(lengths) and lengths == self._lengths
         return is_own and is_counted and np.array_equal(steps.reshape(-1), np.arange(self._size))
 
 
-def _find_lengths(graph: Graph, ends: str) -> str:
+def _find_lengths(graph: Graph, mask_side: str) -> str:
     """The lengths behind the ends, one for each sequence; "" where they are something else."""
-    value, moves = find_origin(graph, ends, (Reshape, Cast))
-    is_whole = all(not isinstance(op, Cast) or op.dtype in WHOLE for op in moves)
-    found = graph.types[value]
-    return value if is_whole and found.rank == 1 and found.dtype in WHOLE else ""
+    value, moves = find_origin(graph, mask_side, (Reshape, Cast))
+    is_whole = all(getattr(op, "dtype", DType.INT_32) in WHOLE for op in moves)
+    kind = graph.types[value]
+    return value if is_whole and kind.rank == 1 and kind.dtype in WHOLE else ""

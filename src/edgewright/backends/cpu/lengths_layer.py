@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewright.backends.cpu.graph_edits import add_array, add_source_op, move_value
+from edgewright.backends.cpu.patterns import cast_op
 from edgewright.backends.cpu.recurrent import LSTM_BIASES, LSTM_EXTRAS, LSTM_PEEPHOLES
 from edgewright.backends.cpu.recurrent_integer import LSTM_RECURRENT, LSTM_WEIGHTS
 from edgewright.core.numbers import Array, DType
@@ -39,19 +40,21 @@ class Layer:
 
 def is_known(graph: Graph, node: Node) -> bool:
     """Whether the layer runs forwards, has weights that are known, and nothing that the engine lacks."""
-    op, x = node.op, graph.types[node.inputs[0]]
-    if not isinstance(op, Gru | Lstm) or op.direction != Direction.FORWARD:
+    gru, lstm = cast_op(node, Gru), cast_op(node, Lstm)
+    op = gru or lstm
+    if op is None or op.direction != Direction.FORWARD:
         return False
-    if isinstance(op, Lstm) and (op.is_rounding or op.cell_clip_threshold or not given(node.inputs, INPUT)):
+    if lstm is not None and (lstm.is_rounding or lstm.cell_clip_threshold or not given(node.inputs, INPUT)):
         return False
-    states, lacking = ((10, 11), LSTM_EXTRAS) if isinstance(op, Lstm) else ((13,), (14,))
+    x = graph.types[node.inputs[0]]
+    states, lacking = ((13,), (14,)) if lstm is None else ((10, 11), LSTM_EXTRAS)
     if x.dtype != DType.FLOAT_32 or x.rank != 3 or any(given(node.inputs, place) for place in lacking):
         return False
     rest = [name for place, name in enumerate(node.inputs) if name and place not in (0, *states)]
     return all(name in graph.constants and graph.types[name].dtype == DType.FLOAT_32 for name in rest)
 
 
-def holds_cell(graph: Graph, node: Node) -> bool:
+def is_holding_cell(graph: Graph, node: Node) -> bool:
     """Whether the weights of the last input open the forget gate and shut the input gate, and no more."""
     columns = {place: graph.constants[node.inputs[place]][:, -1] for place in LSTM_WEIGHTS}
     is_open = bool((columns.pop(FORGET) >= SATURATED).all())
@@ -61,7 +64,7 @@ def holds_cell(graph: Graph, node: Node) -> bool:
 
 def write_layer(graph: Graph, layer: Layer) -> tuple[str, str, str]:
     """The sequence as the layer has it, the last state and the last cell ("" where there is none)."""
-    outputs = (_write_lstm if isinstance(layer.node.op, Lstm) else _write_gru)(graph, layer)
+    outputs = (_write_gru if cast_op(layer.node, Lstm) is None else _write_lstm)(graph, layer)
     steps, directions, batch, units = graph.types[outputs[0]].shape
     del directions
     moves = [Reshape(shape=(steps, batch, units)), *([] if layer.is_time_major else [SWAP])]

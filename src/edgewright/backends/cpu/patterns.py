@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from edgewright.ir.graph import Graph
+from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
+
+T = TypeVar("T", bound=Op)
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,11 @@ class Made:
 def match(graph: Graph, value: str, wanted: "Made | str | float") -> dict[str, str] | None:
     """The values behind the names, or None where the value is made in another way."""
     return _match_value(graph, value, wanted, {})
+
+
+def cast_op(node: Node | None, kind: type[T]) -> T | None:
+    """The op of a node, where it is of a kind."""
+    return node.op if node is not None and isinstance(node.op, kind) else None
 
 
 def find_origin(graph: Graph, value: str, moves: tuple[type[Op], ...]) -> tuple[str, tuple[Op, ...]]:

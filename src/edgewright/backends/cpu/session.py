@@ -72,9 +72,9 @@ class CpuSession:
 
     def run(self, inputs: Mapping[str, Array]) -> Values:
         """Values of the outputs for the inputs, which must have the declared types."""
-        found = self.run_seen(inputs)
-        if found is not None:
-            return found
+        outputs = self.run_seen(inputs)
+        if outputs is not None:
+            return outputs
         symbols = self._check(inputs)
         if self._whole is not None:
             self._learn_shapes(inputs, symbols, self._whole)

@@ -3,6 +3,7 @@
 The engine does so by itself, except in the branches of an If.
 """
 
+from edgewright.backends.cpu.patterns import cast_op
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.elementwise import ElementWiseSelect
 from edgewright.ops.rearrange import Reshape, Transpose
@@ -13,7 +14,7 @@ MOVES = (Reshape, Transpose)
 
 def with_sunk_moves(graph: Graph) -> Graph:
     """The graph, or a copy with moves behind functions, where something in it is chosen."""
-    is_choosing = any(isinstance(node.op, ElementWiseSelect) for node in graph.nodes)
+    is_choosing = any(cast_op(node, ElementWiseSelect) for node in graph.nodes)
     if not is_choosing or not any(_find_move(graph, node) for node in graph.nodes):
         return graph
     changed = graph.copy()
@@ -29,13 +30,9 @@ def with_sunk_moves(graph: Graph) -> Graph:
 
 def _drop_idle(graph: Graph) -> int:
     """Takes transposes out that leave every axis where it is."""
-    idle = [
-        node
-        for node in graph.nodes
-        if isinstance(node.op, Transpose) and node.op.perm == tuple(range(len(node.op.perm)))
-    ]
-    kept = set(graph.outputs)
-    dropped = [node for node in idle if node.outputs[0] not in kept]
+    pairs = [(node, cast_op(node, Transpose)) for node in graph.nodes]
+    idle = [node for node, op in pairs if op is not None and op.perm == tuple(range(len(op.perm)))]
+    dropped = [node for node in idle if node.outputs[0] not in graph.outputs]
     for node in dropped:
         graph.replace_uses(node.outputs[0], node.inputs[0])
         graph.remove(node)

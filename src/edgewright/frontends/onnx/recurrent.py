@@ -127,7 +127,7 @@ def _list_outputs(layer: Layer, results: Sequence[Result]) -> list[str]:
         lengths = Lengths(layer)
         sequences = [lengths.cut(sequence) for sequence in sequences]
         states = [lengths.last(sequence) for sequence in sequences]
-        cells = [lengths.kept(cell) if wanted[2] else cell for cell in cells]
+        cells = [lengths.keep_cell(cell) if wanted[2] else cell for cell in cells]
         turns = zip(sequences, layer.directions, strict=True)
         sequences = [lengths.turned(s) if is_reverse and wanted[0] else s for s, is_reverse in turns]
     found = [layer.joined_sequence(sequences) if wanted[0] else ""]

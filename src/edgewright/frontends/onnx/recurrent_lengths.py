@@ -52,11 +52,11 @@ class Lengths:
         only = ctx.emit(ElementWiseSelect(), is_last, sequence, ctx.add_scalar(0, sequence))
         return ctx.emit(ReduceSum(axes=(self._time,)), only)
 
-    def kept(self, cell: str) -> str:
+    def keep_cell(self, cell: str) -> str:
         """The last cell; zero for an empty sequence, as its last state is."""
         ctx = self._ctx
-        ends = ctx.reshape(self._ends, (ctx.shape(self._layer.lengths)[0], 1))
-        is_some = ctx.emit(ElementWiseGreater(), ends, ctx.add_scalar(0, ends))
+        lengths = ctx.reshape(self._ends, (ctx.shape(self._layer.lengths)[0], 1))
+        is_some = ctx.emit(ElementWiseGreater(), lengths, ctx.add_scalar(0, lengths))
         return ctx.emit(ElementWiseSelect(), is_some, cell, ctx.add_scalar(0, cell))
 
     def frozen(self, x: str, weights: list[str], gates: dict[int, float]) -> tuple[str, list[str]]:

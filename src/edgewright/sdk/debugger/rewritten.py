@@ -1,4 +1,4 @@
-"""Tensors that hold something else once a model is converted: a scale or a bias was folded into them.
+"""Tensors that hold something else once a model is converted: a scale was folded into them, or an order.
 
 Their names stay, so that a comparison with the framework calls them broken though nothing is. The converted
 float model tells: where its outputs are the framework's, so is its meaning, whatever lies between.
@@ -38,7 +38,7 @@ def find_rewritten_tensors(graph: Graph, golden: Mapping[str, Array]) -> dict[st
     others = {name: same[name] for name, distance in distances.items() if distance < OTHER_DB}
     if others:
         log.info(
-            "conversion folded a scale or a bias into %d tensors, such as '%s'",
+            "conversion folded a scale, a bias or another order into %d tensors, such as '%s'",
             len(others),
             next(iter(others)),
         )

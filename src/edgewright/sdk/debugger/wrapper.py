@@ -181,7 +181,7 @@ def _convert_float(folder: Path, converter: ConverterOptions, task: EngineTask) 
 
 def _find_rewritten(folder: Path, work: _Work, golden: Mapping[str, Array]) -> dict[str, Array]:
     converter = work.task.converter
-    if converter is None or not converter.quantizer.is_asked_for:
+    if converter is None:
         return {}
     return find_rewritten_tensors(_convert_float(folder, converter, work.task), golden)
 
