@@ -254,3 +254,16 @@ def test_others_models_are_read_anew_where_genai_does(folder, tmp_path):
     assert OnnxDecoder(tmp_path / "o").get_short_context() == 4096
     (tmp_path / "o" / "genai_config.json").write_text('{"model": {"type": "llama"}}')
     assert OnnxDecoder(tmp_path / "o").get_short_context() is None
+
+
+def test_windows_have_the_length_that_was_asked_for_or_are_refused(folder, tmp_path):
+    source = write_checkpoint(tmp_path / "m", max_position_embeddings=512)
+    quantize_language_model(source, "onnx", recipe=Recipe("int8"), output=tmp_path / "o")
+    for against in (None, source):
+        score = evaluate_file(tmp_path / "o", folder / "text.npy", against=against, window=400)
+        assert (score.windows, score.tokens) == (3, 1200)
+        with pytest.raises(UsageError, match="600 tokens, the model has room for 512"):
+            evaluate_file(tmp_path / "o", folder / "text.npy", against=against, window=600)
+    # Where nothing is said, 256, or all that there is room for.
+    assert evaluate_file(tmp_path / "o", folder / "text.npy").windows == 1300 // 256
+    assert evaluate_file(folder / "int4", folder / "text.npy").windows == 1300 // 64
