@@ -17,6 +17,7 @@ from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.runtimes.decoder import FLOAT, describe_runtime
 from edgewright.llm.runtimes.session import RuntimeSession
 from edgewright.llm.texts import read_tokens
+from edgewright.llm.tokenizer_probe import compare_tokenizers
 
 # How long a file writes tokens so that its speed is known.
 DECODING_SECONDS = 3.0
@@ -59,6 +60,8 @@ class TextScore:
     divergence: float | None = None
     # Share of keys and values at an end of their range, where they are in fixed point.
     limited_states: float | None = None
+    # Whether the runtime cuts a probe into the checkpoint's tokens; None where that cannot be asked.
+    has_same_tokenizer: bool | None = None
 
     def describe_interval(self) -> str:
         """Of the rise in percent; few windows prove nothing."""
@@ -104,6 +107,7 @@ def evaluate_file(  # noqa: PLR0913 - every one is a choice of its own, and all 
             text=str(text),
             runtime=describe_runtime(session.kind),
             limited_states=session.get_limit_share(),
+            has_same_tokenizer=None if checkpoint is None else compare_tokenizers(session, checkpoint.folder),
         )
         return _time_decoding(session, tokens[:window], score)
 

@@ -82,6 +82,10 @@ class RuntimeSession:
         """The tokens of a text by the runtime's own tokenizer; none where it has none."""
         return self._call("split_text", text=text, is_start=is_start) or []
 
+    def split_probe(self, text: str) -> list[int]:
+        """The tokens of a text by the tokenizer that users of the runtime have; none where there is none."""
+        return self._call("split_probe", text=text) or []
+
     def join_tokens(self, tokens: list[int]) -> bytes:
         """The text of tokens by the runtime's own tokenizer."""
         return bytes(self._call("join_tokens", tokens=tokens))
