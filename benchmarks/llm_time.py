@@ -11,7 +11,7 @@ from benchmarks.llm_memory import CONFIG, write_checkpoint
 HALF = {"hidden_size": 1536, "intermediate_size": 4096, "num_attention_heads": 16, "num_key_value_heads": 16}
 LAYERS = 16
 # Tokens that calibrate: as many as the recipe `balanced` needs on the small trained model.
-COUNTS = (1024,)
+COUNTS = (768,)
 
 
 def time_flows(folder: Path, calibration: Path | None) -> Iterator[dict[str, Any]]:
@@ -36,7 +36,7 @@ def list_flows(model: Path, folder: Path, calibration: Path | None) -> list[Flow
     texts = []
     for count in COUNTS if calibration else ():
         for flow in list_our_flows(model, calibration, folder):
-            if flow.precision == "int4" and flow.name.endswith("onnx"):
+            if flow.precision == "int4" and flow.name.endswith(("onnx", "openvino")):
                 added = ("--recipe", "balanced", "--calib_tokens", str(count))
                 words, typed = (*flow.words, *added), " ".join((flow.command, *added))
                 texts.append(replace(flow, words=words, command=typed))

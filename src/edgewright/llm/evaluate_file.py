@@ -17,6 +17,7 @@ from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.runtimes.decoder import FLOAT, describe_runtime
 from edgewright.llm.runtimes.session import RuntimeSession
 from edgewright.llm.texts import read_tokens
+from edgewright.llm.tokenizer_probe import compare_tokenizers
 
 # How long a file writes tokens so that its speed is known.
 DECODING_SECONDS = 3.0
@@ -59,6 +60,8 @@ class TextScore:
     divergence: float | None = None
     # Share of keys and values at an end of their range, where they are in fixed point.
     limited_states: float | None = None
+    # Whether the runtime cuts a probe into the checkpoint's tokens; None where that cannot be asked.
+    has_same_tokenizer: bool | None = None
 
     def describe_interval(self) -> str:
         """Of the rise in percent; few windows prove nothing."""
@@ -89,8 +92,9 @@ def evaluate_file(  # noqa: PLR0913 - every one is a choice of its own, and all 
         floats: what the checkpoint made of the same windows, where that is known already.
     """
     checkpoint = None if against is None else Checkpoint(against)
-    with RuntimeSession(path, _choose_window(window, checkpoint), backend) as session:
-        window = min(_choose_window(window, checkpoint), session.get_room() or WINDOW)
+    room = None if checkpoint is None else checkpoint.spec.context
+    with RuntimeSession(path, _choose_window(window, room), backend) as session:
+        window = _choose_window(window, room, session.get_room())
         source = Path(path) if checkpoint is None else checkpoint.folder
         tokens = read_tokens(source, Path(text), session)
         pieces = cut_windows(tokens, window, windows)
@@ -103,6 +107,7 @@ def evaluate_file(  # noqa: PLR0913 - every one is a choice of its own, and all 
             text=str(text),
             runtime=describe_runtime(session.kind),
             limited_states=session.get_limit_share(),
+            has_same_tokenizer=None if checkpoint is None else compare_tokenizers(session, checkpoint.folder),
         )
         return _time_decoding(session, tokens[:window], score)
 
@@ -115,11 +120,14 @@ def _time_decoding(session: RuntimeSession, tokens: Array, score: TextScore) -> 
     return replace(score, tokens_per_second=read, written_per_second=written)
 
 
-def _choose_window(window: int | None, checkpoint: Checkpoint | None) -> int:
-    room = WINDOW if checkpoint is None else checkpoint.spec.context
-    if window is not None and checkpoint is not None and window > room:
-        raise UsageError(f"a window has {window} tokens, the model has room for {room}", do="choose fewer")
-    return window or min(WINDOW, room)
+def _choose_window(window: int | None, *rooms: int | None) -> int:
+    """What was asked for, where it fits; rooms that nobody knows limit nothing."""
+    known = [room for room in rooms if room is not None]
+    if window is not None and known and window > min(known):
+        raise UsageError(
+            f"a window has {window} tokens, the model has room for {min(known)}", do="choose fewer"
+        )
+    return window or min([WINDOW, *known])
 
 
 def measure_windows(

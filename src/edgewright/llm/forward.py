@@ -26,7 +26,7 @@ LEAST = -1e30
 TEXTS = 16
 
 # Tokens that are multiplied at once, and rows of a matrix that a core takes.
-TOKENS, ROWS = 1024, 512
+TOKENS, ROWS = 1024, 384
 
 # Gets the name of a matrix and what it is multiplied with, [tokens, values].
 Watch = Callable[[str, Array], None]

@@ -12,7 +12,7 @@ from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.numbers import Array
 from edgewright.llm.load.config import CONFIG
 from edgewright.llm.load.vocabulary import SETTINGS, TOKENIZER, find_template, read_json_object
-from edgewright.llm.runtimes.session import RuntimeSession
+from edgewright.llm.runtimes.session import GENAI, RuntimeSession, read_genai_model
 from edgewright.llm.sampling import Sampler, Sampling
 from edgewright.llm.texts import open_tokenizer
 
@@ -20,8 +20,6 @@ from edgewright.llm.texts import open_tokenizer
 INCOMPLETE = "�"
 # Where the tokens that end an answer are written, in the order of preference.
 SETTINGS_FILES = ("generation_config.json", CONFIG)
-GENAI = "genai_config.json"
-ROOM = "max_position_embeddings"
 Message = dict[str, str]
 
 
@@ -45,7 +43,7 @@ class TextGenerator:
     ) -> None:
         self._folder, self._context = Path(path), context
         self._session = RuntimeSession(path, context, backend)
-        self._context = min(context, self._find_room() or context)
+        self._context = min(context, self._session.get_room() or context)
         self._sampler = Sampler(sampling or Sampling())
         self._tokenizer = open_tokenizer(self._folder) if (self._folder / TOKENIZER).is_file() else None
         self._known: list[int] = []
@@ -142,15 +140,6 @@ class TextGenerator:
             return self._session.join_tokens(tokens).decode("utf-8", errors="replace")
         return str(self._tokenizer.decode(tokens))
 
-    def _find_room(self) -> int | None:
-        """Tokens that the model was made for; None where nothing says so."""
-        room = self._session.get_room()
-        if room is not None or not self._folder.is_dir():
-            return room
-        config = read_json_object(self._folder / CONFIG, needed=False)
-        rooms = (self._read_genai_model().get("context_length"), config.get(ROOM))
-        return next((room for room in rooms if type(room) is int and room > 1), None)
-
     def _list_ends(self) -> set[int]:
         """Tokens that end an answer."""
         if self._tokenizer is None:
@@ -159,13 +148,8 @@ class TextGenerator:
             tokens = read_json_object(self._folder / name, needed=False).get("eos_token_id")
             if tokens is not None:
                 return _read_tokens(tokens, self._folder / name)
-        tokens = self._read_genai_model().get("eos_token_id", [])
+        tokens = read_genai_model(self._folder).get("eos_token_id", [])
         return _read_tokens(tokens, self._folder / GENAI)
-
-    def _read_genai_model(self) -> dict[str, Any]:
-        """What ONNX Runtime GenAI is told of the model."""
-        model = read_json_object(self._folder / GENAI, needed=False).get("model", {})
-        return model if isinstance(model, dict) else {}
 
 
 def _read_tokens(value: Any, path: Path) -> set[int]:

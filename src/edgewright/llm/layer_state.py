@@ -15,7 +15,7 @@ from edgewright.core.version import VERSION
 from edgewright.llm.load.checkpoint import Checkpoint
 from edgewright.llm.load.safetensors_file import list_stored_tensors
 from edgewright.llm.recipe import Recipe
-from edgewright.llm.rounding.codes import Codes, Grid, Nested
+from edgewright.llm.rounding.codes import Codes, Grid, Nested, pack_bytes
 from edgewright.llm.safetensors_format import WrittenTensor, iterate_safetensors
 
 # Counts changes of what is kept.
@@ -106,8 +106,7 @@ def _take_apart(name: str, piece: Codes | Array) -> dict[str, Array]:
         return {name: piece}
     fields = {field: getattr(piece, field) for field in ARRAYS}
     if piece.grid.bits == 4:
-        shifted = (piece.codes.astype(np.int16) - piece.grid.lowest).astype(np.uint8)
-        fields["codes"] = shifted[:, ::2] | shifted[:, 1::2] << 4
+        fields["codes"] = pack_bytes(piece)
     if piece.nested is not None:
         fields |= {field: getattr(piece.nested, field) for field in NESTED}
     return {f"{name}:{field}": array for field, array in fields.items() if array is not None}

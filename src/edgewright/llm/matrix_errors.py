@@ -9,7 +9,7 @@ from edgewright.core.numbers import Array
 from edgewright.llm.rounding.codes import Codes, pick_rows
 
 # Rows of a piece from which errors are estimated: of all rows it would take longer than their codes.
-FEW_ROWS = 64
+FEW_ROWS = 32
 
 Measure = Callable[[Array], float]
 

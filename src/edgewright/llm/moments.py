@@ -1,7 +1,7 @@
 """What a text says of the inputs of a matrix: how they go together, and how far they have drifted."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -18,15 +18,19 @@ TEXTS = 16
 WINDOW = 256
 # Of few tokens, moments are partly chance: so much more damping where columns are as many as tokens.
 CHANCE = 0.05
+# Tokens for each column of a window, where there are not as many as columns.
+NEEDED = 1.5
 # Tokens for each column at which half of a drift is taken to be more than chance.
 CAUTION = 2
+
+Multiply = Callable[[Array, Array], Array]
 
 
 class Moments:
     """What a matrix is multiplied with.
 
-    Columns make up for each other's errors in windows that are no wider than there are tokens, which say
-    nothing of more.
+    Where there are fewer tokens than columns, which say little of how all of these go together, columns make
+    up for each other's errors in windows.
 
     Args:
         inputs: of each text, [tokens, columns], as rounded layers give them.
@@ -36,11 +40,15 @@ class Moments:
 
     def __init__(self, inputs: Sequence[Array], floats: Sequence[Array] = (), span: int = WINDOW) -> None:
         tokens, columns = sum(map(len, inputs)), inputs[0].shape[1]
-        parts = math.ceil(columns / tokens) if span and WINDOW % span == 0 else 1
+        is_parted = columns > tokens and span > 0 and WINDOW % span == 0
+        parts = math.ceil(columns * NEEDED / tokens) if is_parted else 1
         width = min(columns, WINDOW * math.ceil(columns / parts / WINDOW))
         places = [slice(start, start + width) for start in range(0, columns, width)]
         self._has_floats = bool(floats)
-        self._windows = [Window(place, inputs, floats) for place in places]
+        multiply = _multiply_columns if len(places) == 1 else _multiply_plainly
+        # torch has threads of its own.
+        share = share_among_cores if isinstance(inputs[0], np.ndarray) else map
+        self._windows = list(share(lambda place: Window(place, inputs, floats, multiply), places))
 
     def quantize(self, weights: Array, grid: Grid, turns: int) -> Codes:
         """Codes whose products with the inputs are near to the float ones."""
@@ -71,14 +79,17 @@ class Window:
         place: of the columns.
         inputs: of each text.
         floats: the same without rounding, or none.
+        multiply: gives the products of all columns of two arrays.
     """
 
-    def __init__(self, place: slice, inputs: Sequence[Array], floats: Sequence[Array]) -> None:
+    def __init__(
+        self, place: slice, inputs: Sequence[Array], floats: Sequence[Array], multiply: Multiply
+    ) -> None:
         self.place, self._tokens = place, sum(map(len, inputs))
         inputs = [text[:, place] for text in inputs]
-        self._products = _sum_products(inputs, inputs)
+        self._products = _sum_products(inputs, inputs, multiply)
         gaps = [exact[:, place] - text for exact, text in zip(floats, inputs, strict=bool(floats))]
-        self._drift = _sum_products(gaps, inputs) if gaps else None
+        self._drift = _sum_products(gaps, inputs, multiply) if gaps else None
 
     @cached_property
     def compensation(self) -> Compensation:
@@ -110,24 +121,29 @@ class Window:
         return DAMPING + CHANCE * len(self._products) / self._tokens
 
 
-def _sum_products(left: Sequence[Array], right: Sequence[Array]) -> Array:
+def _sum_products(left: Sequence[Array], right: Sequence[Array], multiply: Multiply) -> Array:
     """Of all tokens, many texts at a time."""
     library = find_library(left[0])
     products: Array | None = None
     for start in range(0, len(left), TEXTS):
         first = library.concatenate(left[start : start + TEXTS], axis=0)
         second = first if left is right else library.concatenate(right[start : start + TEXTS], axis=0)
-        part = _multiply_columns(first, second)
+        part = multiply(first, second)
         products = part if products is None else products + part
     assert products is not None
     return products
 
 
+def _multiply_plainly(first: Array, second: Array) -> Array:
+    """Of all columns with all."""
+    products: Array = first.T @ second
+    return products
+
+
 def _multiply_columns(first: Array, second: Array) -> Array:
-    """Of all columns with all, in squares that cores share."""
+    """The same in squares that cores share."""
     if not isinstance(first, np.ndarray):
-        products: Array = first.T @ second
-        return products
+        return _multiply_plainly(first, second)
     sums, is_same = np.empty((first.shape[1], second.shape[1]), np.float32), first is second
     parts = [slice(start, start + WINDOW) for start in range(0, first.shape[1], WINDOW)]
 

@@ -132,7 +132,13 @@ def check_increase(made: LanguageModelFile, limit: float | None) -> None:
 
 
 def check_score(score: TextScore | None, path: str, most: float) -> None:
-    """Refuses a score that is over a limit in percent, or may be."""
+    """Refuses a score that is over a limit in percent, or may be, and a tokenizer that is another one."""
+    if score is not None and score.has_same_tokenizer is False:
+        raise AccuracyGate(
+            "its runtime cuts a text into other tokens than the checkpoint's tokenizer does",
+            Where(file=path),
+            do="look at tokenizer.json and tokenizer_config.json of the checkpoint: they may disagree",
+        )
     if score is None or score.increase is None or score.increase_high is None:
         return
     if score.increase_high <= most:

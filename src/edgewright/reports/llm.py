@@ -53,4 +53,11 @@ def make_score_page(score: TextScore) -> list[Block]:
         f"the likeliest next token is the same in {100 * score.same_tokens:.1f} % of places, "
         f"divergence {score.divergence:.5f} nats"
     )
-    return [*blocks, change, agreement]
+    return [*blocks, change, agreement, *_describe_tokenizer(score)]
+
+
+def _describe_tokenizer(score: TextScore) -> list[Block]:
+    if score.has_same_tokenizer is None:
+        return []
+    kind = "the same tokens" if score.has_same_tokenizer else "OTHER TOKENS"
+    return [f"the tokenizer gives {kind} for a probe as the checkpoint's"]

@@ -12,7 +12,7 @@ from edgewright.llm.evaluate_file import evaluate_file, find_interval
 from edgewright.llm.forward import compute_losses, iterate_float_logits
 from edgewright.llm.generate import TextGenerator
 from edgewright.llm.load.checkpoint import Checkpoint
-from edgewright.llm.quantize_model import check_increase, quantize_language_model
+from edgewright.llm.quantize_model import check_increase, check_score, quantize_language_model
 from edgewright.llm.recipe import Recipe
 from edgewright.llm.runtimes.decoder import find_kind, open_decoder
 from edgewright.llm.runtimes.onnx_decoder import OnnxDecoder
@@ -254,3 +254,34 @@ def test_others_models_are_read_anew_where_genai_does(folder, tmp_path):
     assert OnnxDecoder(tmp_path / "o").get_short_context() == 4096
     (tmp_path / "o" / "genai_config.json").write_text('{"model": {"type": "llama"}}')
     assert OnnxDecoder(tmp_path / "o").get_short_context() is None
+
+
+def test_windows_have_the_length_that_was_asked_for_or_are_refused(folder, tmp_path):
+    source = write_checkpoint(tmp_path / "m", max_position_embeddings=512)
+    quantize_language_model(source, "onnx", recipe=Recipe("int8"), output=tmp_path / "o")
+    for against in (None, source):
+        score = evaluate_file(tmp_path / "o", folder / "text.npy", against=against, window=400)
+        assert (score.windows, score.tokens) == (3, 1200)
+        with pytest.raises(UsageError, match="600 tokens, the model has room for 512"):
+            evaluate_file(tmp_path / "o", folder / "text.npy", against=against, window=600)
+    # Where nothing is said, 256, or all that there is room for.
+    assert evaluate_file(tmp_path / "o", folder / "text.npy").windows == 1300 // 256
+    assert evaluate_file(folder / "int4", folder / "text.npy").windows == 1300 // 64
+
+
+def test_a_tokenizer_that_is_another_one_is_refused(folder, tmp_path, capsys):
+    pytest.importorskip("tokenizers", reason="the package tokenizers is not installed")
+    shutil.copytree(folder / "fp32", tmp_path / "o")
+    assert evaluate_file(folder / "fp32", folder / "text.npy", against=folder / "m").has_same_tokenizer
+    content = json.loads((tmp_path / "o" / "tokenizer.json").read_text())
+    content["normalizer"] = None
+    (tmp_path / "o" / "tokenizer.json").write_text(json.dumps(content))
+    score = evaluate_file(tmp_path / "o", folder / "text.npy", against=folder / "m")
+    assert score.has_same_tokenizer is False
+    with pytest.raises(AccuracyGate, match="other tokens"):
+        check_score(score, "o", 5.0)
+    words = ["llm", "eval", str(tmp_path / "o"), "--text", str(folder / "text.npy")]
+    assert main([*words, "--against", str(folder / "m")]) == 0
+    assert "OTHER TOKENS" in capsys.readouterr().out
+    (tmp_path / "o" / "tokenizer.json").unlink()
+    assert evaluate_file(tmp_path / "o", folder / "text.npy", against=folder / "m").has_same_tokenizer is None

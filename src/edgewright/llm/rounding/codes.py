@@ -13,6 +13,8 @@ from edgewright.llm.threads import cut_among_cores, share_among_cores
 
 # Bits of a scale.
 HALF = 16
+# The bits of a byte that are signs, of one code or of two.
+SIGNS = {4: 0x88, 8: 0x80}
 
 
 @dataclass(frozen=True)
@@ -174,6 +176,22 @@ def pack_codes(
     kind = "int8" if grid.is_symmetric else "uint8"
     zeros = zeros if zeros is None or nested is not None else cast(zeros, "uint8")
     return Codes(grid, cast(codes, kind), scales, zeros, nested)
+
+
+def pack_bytes(codes: Codes) -> Array:
+    """Rows of bytes, the first of two codes in the lower half; symmetric codes count from the middle."""
+    packed = pack_bits(codes.codes.view(np.uint8), codes.grid.bits)
+    # To count from the middle is to turn the sign.
+    return packed ^ np.uint8(SIGNS[codes.grid.bits]) if codes.grid.is_symmetric else packed
+
+
+def pack_bits(values: Array, bits: int) -> Array:
+    """Rows of bytes of numbers without a sign, or of their lowest bits."""
+    if bits == 8:
+        return values
+    if values.shape[1] % 2:
+        values = np.pad(values, ((0, 0), (0, 1)))
+    return np.asarray(values[:, ::2] & 15 | values[:, 1::2] << 4)
 
 
 def round_to_half(values: Array) -> Array:

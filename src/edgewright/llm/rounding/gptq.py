@@ -28,9 +28,9 @@ DAMPING = 0.01
 # Columns that are corrected at once.
 STRIDE = 128
 # Weights that one thread works on at a time: columns of rows that are long enough for numpy.
-ROWS_PIECE = 1 << 19
+ROWS_PIECE = 1 << 18
 # Columns of moments that are factored at once.
-PANEL = 128
+PANEL = 64
 
 
 class Compensation:

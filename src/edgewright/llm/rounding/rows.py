@@ -10,6 +10,8 @@ from edgewright.llm.threads import map_in_threads
 
 # Weights that one thread works on at a time: what it needs stays in the cache.
 PIECE = 1 << 19
+# Rows come in multiples of what compiled loops take at once.
+ROWS = 128
 # On a GPU, which is quick with much at once.
 TENSOR_PIECE = 1 << 26
 
@@ -21,5 +23,5 @@ def quantize_by_rows(weights: Array, quantize: Callable[[Array], Codes], piece: 
 
 
 def _cut(weights: Array, piece: int) -> list[Array]:
-    rows = max(1, piece // weights.shape[1])
+    rows = ROWS * max(1, piece // weights.shape[1] // ROWS)
     return [weights[at : at + rows] for at in range(0, len(weights), rows)]

@@ -130,9 +130,7 @@ def _quantize_span(values: Array, grid: Grid, importance: Array) -> Codes:
     blocks, matters = _cut(values, block), importance.reshape(-1, block)
     units = choose_units(blocks, matters, grid)
     chosen = search_scales(blocks, matters, grid, units)
-    kernels = find_grid_kernels(values, grid)
-    codes = choose_codes(blocks, chosen, grid) if kernels is None else _code(kernels, blocks, chosen, grid)
-    return pack_span(codes.reshape(values.shape), chosen, units, grid)
+    return pack_span(_choose_nearest(blocks, chosen, grid).reshape(values.shape), chosen, units, grid)
 
 
 def find_grid_kernels(values: Array, grid: Grid) -> Any:
@@ -173,8 +171,11 @@ def _search_compiled(kernels: Any, blocks: Array, importance: Array, grid: Grid,
     return Scales(chosen[0], None if grid.is_symmetric else chosen[1])
 
 
-def _code(kernels: Any, blocks: Array, chosen: Scales, grid: Grid) -> Array:
-    """The nearest codes, in one loop."""
+def _choose_nearest(blocks: Array, chosen: Scales, grid: Grid) -> Array:
+    """The nearest codes, in one loop where that is compiled."""
+    kernels = find_grid_kernels(blocks, grid)
+    if kernels is None:
+        return choose_codes(blocks, chosen, grid)
     codes = np.empty(blocks.shape, np.uint8)
     zeros = np.zeros_like(chosen.scales) if chosen.zeros is None else chosen.zeros
     limits = np.array([grid.lowest, grid.highest], np.float32)

@@ -57,6 +57,14 @@ class OwnTokenizer(Protocol):
 
 
 @runtime_checkable
+class OwnProbe(Protocol):
+    """What takes tokens here, but has a tokenizer in the hands of its users."""
+
+    def split_probe(self, text: str) -> list[int] | None:
+        """The tokens of a text; None where that tokenizer is not there."""
+
+
+@runtime_checkable
 class OwnRoom(Protocol):
     """What knows how long a text may be."""
 

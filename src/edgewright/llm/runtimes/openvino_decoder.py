@@ -1,5 +1,7 @@
 """A folder of OpenVINO, which keeps keys and values in its own state."""
 
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from edgewright.core.numbers import Array
 from edgewright.core.optional import require
 from edgewright.llm.load.config import read_model_spec
 
+TOKENIZER = "openvino_tokenizer.xml"
 # Of files whose weights are floats: OpenVINO computes in bfloat16 by itself where a processor has it.
 SINGLE = {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32"}
 
@@ -42,6 +45,13 @@ class OpenvinoDecoder:
         except EdgewrightError:
             # Of a folder that others wrote: nothing is known of such models.
             return None
+
+    def split_probe(self, text: str) -> list[int] | None:
+        """The tokens of a text by OpenVINO GenAI, where that is installed and has the tokenizer's model."""
+        if not (self._path / TOKENIZER).is_file() or find_spec("openvino_genai") is None:
+            return None
+        tokenizer = import_module("openvino_genai").Tokenizer(str(self._path))
+        return [int(token) for token in tokenizer.encode(text).input_ids.data[0]]
 
     def feed(self, tokens: Array) -> Array:
         """The logits after each of these tokens."""

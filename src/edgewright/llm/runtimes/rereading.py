@@ -3,7 +3,7 @@
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.llm.runtimes.decoder import Decoder
+from edgewright.llm.runtimes.decoder import Decoder, OwnProbe
 
 
 class RereadingDecoder:
@@ -25,6 +25,10 @@ class RereadingDecoder:
         """Forgets all tokens."""
         self._tokens = self._tokens[:0]
         self._decoder.reset()
+
+    def split_probe(self, text: str) -> list[int] | None:
+        """As the model's own runtime does."""
+        return self._decoder.split_probe(text) if isinstance(self._decoder, OwnProbe) else None
 
     def feed(self, tokens: Array) -> Array:
         """The logits after each of these tokens."""

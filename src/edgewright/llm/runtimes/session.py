@@ -7,11 +7,20 @@ from typing import Any
 from edgewright.abi.worker_process import WorkerProcess
 from edgewright.core.errors import EdgewrightError, Where
 from edgewright.core.numbers import Array
+from edgewright.llm.load.config import CONFIG
+from edgewright.llm.load.vocabulary import read_json_object
 from edgewright.llm.runtimes.decoder import find_kind
 from edgewright.llm.runtimes.messages import CODEC
 
+GENAI, ROOM = "genai_config.json", "max_position_embeddings"
 # A large model on a slow machine takes minutes for a piece of text, not hours.
 SECONDS = 3600.0
+
+
+def read_genai_model(folder: Path) -> dict[str, Any]:
+    """What ONNX Runtime GenAI is told of the model in a folder."""
+    model = read_json_object(folder / GENAI, needed=False).get("model", {})
+    return model if isinstance(model, dict) else {}
 
 
 class RuntimeSession:
@@ -73,6 +82,10 @@ class RuntimeSession:
         """The tokens of a text by the runtime's own tokenizer; none where it has none."""
         return self._call("split_text", text=text, is_start=is_start) or []
 
+    def split_probe(self, text: str) -> list[int]:
+        """The tokens of a text by the tokenizer that users of the runtime have; none where there is none."""
+        return self._call("split_probe", text=text) or []
+
     def join_tokens(self, tokens: list[int]) -> bytes:
         """The text of tokens by the runtime's own tokenizer."""
         return bytes(self._call("join_tokens", tokens=tokens))
@@ -82,9 +95,13 @@ class RuntimeSession:
         return self._call("list_ends") or []
 
     def get_room(self) -> int | None:
-        """Tokens that the model was made for, as the file says."""
+        """Tokens that the model was made for, as the file says, or the settings beside it."""
         room: int | None = self._call("get_room")
-        return room
+        if room is not None or not self.path.is_dir():
+            return room
+        config = read_json_object(self.path / CONFIG, needed=False)
+        rooms = (read_genai_model(self.path).get("context_length"), config.get(ROOM))
+        return next((room for room in rooms if type(room) is int and room > 1), None)
 
     def get_limit_share(self) -> float | None:
         """The share of keys and values at an end of their range; None where they are floats."""

@@ -11,7 +11,7 @@ from edgewright.abi.worker_process import answer_by, serve
 from edgewright.core.numbers import Array
 from edgewright.core.signals import leave_to_caller
 from edgewright.llm.forward import compute_losses
-from edgewright.llm.runtimes.decoder import Decoder, OwnRanges, OwnRoom, OwnTokenizer, open_decoder
+from edgewright.llm.runtimes.decoder import Decoder, OwnProbe, OwnRanges, OwnRoom, OwnTokenizer, open_decoder
 from edgewright.llm.runtimes.messages import CODEC
 
 
@@ -67,6 +67,11 @@ class Host:
         """The tokens of a text; None where the runtime has no tokenizer, as in all of these."""
         decoder = self._decoder
         return decoder.split_text(text, is_start=is_start) if isinstance(decoder, OwnTokenizer) else None
+
+    def split_probe(self, text: str) -> list[int] | None:
+        """The tokens of a text by the tokenizer that users of the runtime have."""
+        decoder = self._decoder
+        return decoder.split_probe(text) if isinstance(decoder, OwnProbe) else self.split_text(text, True)
 
     def join_tokens(self, tokens: list[int]) -> bytes | None:
         """The text of tokens."""

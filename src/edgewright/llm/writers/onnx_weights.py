@@ -9,13 +9,11 @@ from onnx.external_data_helper import ExternalDataInfo, set_external_data
 from edgewright.core.errors import UnsupportedFeature
 from edgewright.core.numbers import Array
 from edgewright.llm.quantize_checkpoint import Piece, Quantized
-from edgewright.llm.rounding.codes import Codes, Grid
+from edgewright.llm.rounding.codes import Codes, Grid, pack_bits, pack_bytes
 
 # Where the bytes of a tensor may begin: vectors are read from there.
 ALIGNMENT = 64
 SMALLEST_BLOCK, LARGEST_BLOCK = 16, 256
-# The bits of a byte that are signs.
-SIGNS = {4: 0x88, 8: 0x80}
 DTYPES = {"float32": TensorProto.FLOAT, "float16": TensorProto.FLOAT16, "uint8": TensorProto.UINT8}
 
 
@@ -84,8 +82,8 @@ def add_matrix(
             codes = _expect_codes(piece)
             scales.append(codes.scales)
             if codes.zeros is not None:
-                zeros.append(_pack_bits(codes.zeros, grid.bits))
-            yield pack_codes(codes)
+                zeros.append(pack_bits(codes.zeros, grid.bits))
+            yield pack_bytes(codes)
 
     width = block * grid.bits // 8
     yield from weights.add_pieces(
@@ -94,21 +92,6 @@ def add_matrix(
     yield from weights.add(f"{tensor.name}.scales", np.concatenate(scales).astype(np.float32))
     if zeros:
         yield from weights.add(f"{tensor.name}.zeros", np.concatenate(zeros))
-
-
-def pack_codes(codes: Codes) -> Array:
-    """Rows of bytes, the first of two codes in the lower half; symmetric codes count from the middle."""
-    packed = _pack_bits(codes.codes.view(np.uint8), codes.grid.bits)
-    # To count from the middle is to turn the sign.
-    return packed ^ np.uint8(SIGNS[codes.grid.bits]) if codes.grid.is_symmetric else packed
-
-
-def _pack_bits(values: Array, bits: int) -> Array:
-    if bits == 8:
-        return values
-    if values.shape[1] % 2:
-        values = np.pad(values, ((0, 0), (0, 1)))
-    return np.asarray(values[:, ::2] & 15 | values[:, 1::2] << 4)
 
 
 def _expect_codes(piece: Piece) -> Codes:

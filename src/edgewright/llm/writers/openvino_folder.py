@@ -16,9 +16,8 @@ from edgewright.llm.load.config import CONFIG
 from edgewright.llm.load.spec import ModelSpec
 from edgewright.llm.quantize_checkpoint import Quantized, quantize_checkpoint
 from edgewright.llm.recipe import FLOAT_ACTIVATIONS, INT8_ACTIVATIONS, Recipe
-from edgewright.llm.rounding.codes import Codes, Grid
+from edgewright.llm.rounding.codes import Codes, Grid, pack_bytes
 from edgewright.llm.writers.companions import list_companions
-from edgewright.llm.writers.onnx_weights import pack_codes
 from edgewright.llm.writers.openvino_graph import OpenvinoDecoder
 from edgewright.llm.writers.openvino_tokenizer import spell_settings, write_tokenizer_models
 
@@ -129,7 +128,7 @@ def pack_openvino_codes(codes: Codes) -> Array:
     """As ONNX has them, but signed where codes are symmetric."""
     if codes.grid.bits == 8:
         return codes.codes.view(np.uint8)
-    return pack_codes(codes) ^ np.uint8(0x88 if codes.grid.is_symmetric else 0)
+    return pack_bytes(codes) ^ np.uint8(0x88 if codes.grid.is_symmetric else 0)
 
 
 def _iterate_file(path: Path) -> Iterator[bytes]:
