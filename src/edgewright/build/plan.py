@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from edgewright.build.candidates import ALGORITHMS, HALF, MIXED, MIXED_BASE, PLAIN, WIDE
 from edgewright.build.rates import Rates, count_workers
-from edgewright.build.time_budget import EMULATOR_PART
+from edgewright.build.time_budget import EMULATOR_PART, JUDGING_REST
 from edgewright.core.errors import EdgewrightError
 from edgewright.data.samples import BuildSamples
 from edgewright.evaluate.records import Metric
@@ -108,8 +108,9 @@ class BuildPlan:
         searching = sum(estimate_candidate(name, self.rates, self.counts) for name in self.candidates)
         searching += self.counts.choosing * self.rates.floating
         finishing = self.rates.estimate_finish(self.counts.judging)
-        emulating = self._estimate_emulator(EMULATOR_PART * limit)
-        return min(max(limit, spent + self.rates.unstoppable), spent + searching + finishing + emulating)
+        others = spent + searching + finishing
+        emulating = self._estimate_emulator(max(EMULATOR_PART * limit, JUDGING_REST * (limit - others)))
+        return min(max(limit, spent + self.rates.unstoppable), others + emulating)
 
     def _estimate_emulator(self, share: float) -> float:
         """Checking and judging: emulators start, and share the samples."""

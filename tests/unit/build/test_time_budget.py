@@ -47,15 +47,27 @@ def test_python_is_told_the_same(limit, tmp_path) -> None:
         ew.build("model.onnx", None, target="v75", output=tmp_path, time_limit=limit)
 
 
-def test_the_emulator_has_a_third_at_most_and_what_it_used_is_gone() -> None:
+def test_the_emulator_has_a_third_and_what_it_used_is_gone(monkeypatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     budget = TimeBudget(600, has_emulator=True)
     assert budget.search_seconds == 400
     assert budget.check_seconds == pytest.approx(25)
     assert budget.layers_seconds == pytest.approx(50)
+    clock[0] = 400.0
     assert budget.judging_seconds == pytest.approx(150)
     with budget.count_emulator():
-        time.sleep(0.05)
-    assert budget.judging_seconds < 150
+        clock[0] = 460.0
+    assert budget.judging_seconds == pytest.approx(90)
+
+
+def test_half_of_what_the_search_leaves_over_judges(monkeypatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    budget = TimeBudget(600, has_emulator=True)
+    clock[0] = 30.0
+    # All but the report's twelfth is left.
+    assert budget.judging_seconds == pytest.approx((600 - 50 - 30) / 2)
 
 
 def test_without_an_emulator_the_search_has_all() -> None:
