@@ -28,7 +28,7 @@ BEYOND_ALGORITHMS = 2.0
 # Samples mostly prove a limit where this part of it is lost.
 PROVABLE_PART = 0.6
 # Emulators on all cores are slower than one alone; what is wider than 8 bits is slower still.
-CONTENTION, WIDER = 1.4, 2.0
+CONTENTION, WIDER = 1.4, 3.0
 
 
 @dataclass(frozen=True)
