@@ -195,9 +195,9 @@ class _Build:
             log.info("%s", self._notes[-1])
         expected, limit = self._known.expected_seconds, self._request.time_limit
         log.info("the build will take about %.0f s", expected)
-        if expected > limit:
-            self._notes.append(describe_late_compiler(expected, limit))
-            log.warning("%s", self._notes[-1])
+        if late := describe_late_compiler(expected, limit):
+            self._notes.append(late)
+            log.warning("%s", late)
 
     def _preflight(self) -> Preflight:
         if self._checked is None:

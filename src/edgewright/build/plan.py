@@ -27,6 +27,8 @@ MIXED_EVALUATIONS = 12
 BEYOND_ALGORITHMS = 2.0
 # Samples mostly prove a limit where this part of it is lost.
 PROVABLE_PART = 0.6
+# A limit that is exceeded by no more is kept: estimates are no better.
+LATE_TIMES = 1.1
 # Emulators on all cores are slower than one alone; what is wider than 8 bits is slower still.
 CONTENTION, WIDER = 1.4, 3.0
 
@@ -123,7 +125,9 @@ class BuildPlan:
 
 
 def describe_late_compiler(expected: float, limit: float) -> str:
-    """What is said where a build cannot keep to its limit."""
+    """What is said where a build cannot keep to its limit; empty where it nearly does."""
+    if expected <= LATE_TIMES * limit:
+        return ""
     return (
         f"the build will take about {expected:.0f} s, more than the {limit:g} s of --time-limit: the first "
         "binary is compiled to its end"

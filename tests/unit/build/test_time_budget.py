@@ -11,6 +11,7 @@ from edgewright.build.plan import (
     BuildPlan,
     SampleCounts,
     TriedDrops,
+    describe_late_compiler,
     estimate_candidate,
     estimate_rest,
     predict_candidates,
@@ -141,6 +142,9 @@ def test_compiling_that_does_not_fit_in_the_limit_is_foreseen() -> None:
     assert plan.estimate_seconds(60, 7) == pytest.approx(7 + rates.unstoppable)
     assert plan.estimate_seconds(600, 7) == 600
     assert rates.estimate_finish(8) > rates.unstoppable > 40
+    assert describe_late_compiler(68, 60).startswith("the build will take about 68 s, more than the 60 s")
+    # "About 60 s, more than the 60 s" would say nothing.
+    assert describe_late_compiler(60.4, 60) == ""
 
 
 def test_what_was_not_compiled_is_expected_to_take_time_to_compile() -> None:
