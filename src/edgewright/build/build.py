@@ -58,7 +58,13 @@ from edgewright.build.measured_advice import (
     list_untried_precisions,
 )
 from edgewright.build.open_model import OpenedModel, open_model
-from edgewright.build.plan import SampleCounts, describe_late_compiler, estimate_candidate, estimate_rest
+from edgewright.build.plan import (
+    SampleCounts,
+    can_emulate_in,
+    describe_late_compiler,
+    estimate_candidate,
+    estimate_rest,
+)
 from edgewright.build.preflight import SCALE, PreflightResult, as_finding, run_preflight, sort_problems
 from edgewright.build.rates import WRITING_SECONDS, Rates
 from edgewright.build.records import RECORD, REPORT, BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
@@ -430,8 +436,10 @@ class _Build:
 
         def check() -> Loss:
             with self._counter.measure_stage(f"check {name}"):
-                folder = self._locate_files(name)
-                return check_candidate(self._chooser, graph, compiled.backend, folder, self._budget)
+                # An emulator that is too slow to check it has its time for the verdict.
+                is_quick = can_emulate_in(self._budget.check_seconds, name, self._measure_rates())
+                backend = compiled.backend if is_quick else SIMULATION
+                return check_candidate(self._chooser, graph, backend, self._locate_files(name), self._budget)
 
         return compiled, self._ledger.run_stage(f"check {name}", Loss, check)
 

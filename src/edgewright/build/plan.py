@@ -148,6 +148,11 @@ def estimate_candidate(name: str, rates: Rates, counts: SampleCounts) -> float:
     )
 
 
+def can_emulate_in(seconds: float, name: str, rates: Rates) -> bool:
+    """Whether the emulator ends with one sample of a candidate in so many seconds."""
+    return rates.emulated * (1.0 if name == PLAIN else WIDER) <= seconds
+
+
 def estimate_rest(rates: Rates, drops: Sequence[float], limit: float, judging: int) -> float:
     """Seconds that come after the search but the emulator's: that a limit is missed takes few samples to say.
 

@@ -11,6 +11,7 @@ from edgewright.build.plan import (
     BuildPlan,
     SampleCounts,
     TriedDrops,
+    can_emulate_in,
     describe_late_compiler,
     estimate_candidate,
     estimate_rest,
@@ -145,6 +146,14 @@ def test_compiling_that_does_not_fit_in_the_limit_is_foreseen() -> None:
     assert describe_late_compiler(68, 60).startswith("the build will take about 68 s, more than the 60 s")
     # "About 60 s, more than the 60 s" would say nothing.
     assert describe_late_compiler(60.4, 60) == ""
+
+
+def test_a_slow_emulator_does_not_check_what_it_will_judge() -> None:
+    rates = Rates(0.1, 0.3, 0.1, 0.2, emulated=3.0)
+    assert can_emulate_in(5, "w8a8", rates)
+    # Wider candidates take longer, and one sample is run to its end.
+    assert not can_emulate_in(5, "fp16", rates)
+    assert can_emulate_in(25, "fp16", rates)
 
 
 def test_what_was_not_compiled_is_expected_to_take_time_to_compile() -> None:
