@@ -127,9 +127,9 @@ def _read_study() -> str:
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     folders_of(parser)
-    parser.add_argument("--samples", type=int, default=150, help="samples that a build gets")
-    parser.add_argument("--unseen", type=int, default=60, help="samples that it does not get")
-    parser.add_argument("--time-limit", default="10m", help="of each build")
+    parser.add_argument("--samples", type=int, default=90, help="samples that a build gets")
+    parser.add_argument("--unseen", type=int, default=40, help="samples that it does not get")
+    parser.add_argument("--time-limit", default="2m", help="of each build")
     parser.add_argument("--others", action="store_true", help="models that no test has, too")
     parser.add_argument("--results", type=Path, help="a JSON file: what it has is not built again")
     parser.add_argument("--page", type=Path, default=PAGE, help="the page to write")

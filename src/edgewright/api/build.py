@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from edgewright.api.folder_data import prepare_folder_data, take_first_sample
 from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.build.build import build_model
 from edgewright.build.dry_run import run_dry
@@ -25,7 +26,7 @@ from edgewright.data.labels import GivenLabels
 from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
 from edgewright.evaluate.metrics.own_function import OwnFunction, keep_own_function
-from edgewright.frontends.huggingface import is_huggingface_folder, load_huggingface_model, read_texts
+from edgewright.frontends.huggingface import is_huggingface_folder, load_huggingface_model
 from edgewright.frontends.live_models import write_live_model
 from edgewright.lower.names import sanitize_name
 from edgewright.model.model import Model
@@ -168,12 +169,8 @@ def _open_folder(request: BuildRequest) -> Iterator[BuildRequest]:
     if not is_huggingface_folder(request.model):
         yield request
         return
-    data = replace(
-        request.data,
-        data=read_texts(request.model, request.data.data),
-        eval_data=read_texts(request.model, request.data.eval_data),
-    )
-    module, examples = load_huggingface_model(request.model, take_example(data.data))
+    data = prepare_folder_data(request.model, request.data)
+    module, examples = load_huggingface_model(request.model, take_first_sample(data.data))
     with _write_live(module, replace(request, data=data), examples) as written:
         yield written
 

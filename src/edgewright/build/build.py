@@ -58,7 +58,13 @@ from edgewright.build.measured_advice import (
     list_untried_precisions,
 )
 from edgewright.build.open_model import OpenedModel, open_model
-from edgewright.build.plan import SampleCounts, describe_late_compiler, estimate_candidate, estimate_rest
+from edgewright.build.plan import (
+    SampleCounts,
+    can_emulate_in,
+    describe_late_compiler,
+    estimate_candidate,
+    estimate_rest,
+)
 from edgewright.build.preflight import SCALE, PreflightResult, as_finding, run_preflight, sort_problems
 from edgewright.build.rates import WRITING_SECONDS, Rates
 from edgewright.build.records import RECORD, REPORT, BuildRecord, Candidate, LeftOut, Preflight, SampleNumbers
@@ -195,9 +201,9 @@ class _Build:
             log.info("%s", self._notes[-1])
         expected, limit = self._known.expected_seconds, self._request.time_limit
         log.info("the build will take about %.0f s", expected)
-        if expected > limit:
-            self._notes.append(describe_late_compiler(expected, limit))
-            log.warning("%s", self._notes[-1])
+        if late := describe_late_compiler(expected, limit):
+            self._notes.append(late)
+            log.warning("%s", late)
 
     def _preflight(self) -> Preflight:
         if self._checked is None:
@@ -430,8 +436,10 @@ class _Build:
 
         def check() -> Loss:
             with self._counter.measure_stage(f"check {name}"):
-                folder = self._locate_files(name)
-                return check_candidate(self._chooser, graph, compiled.backend, folder, self._budget)
+                # An emulator that is too slow to check it has its time for the verdict.
+                is_quick = can_emulate_in(self._budget.check_seconds, name, self._measure_rates())
+                backend = compiled.backend if is_quick else SIMULATION
+                return check_candidate(self._chooser, graph, backend, self._locate_files(name), self._budget)
 
         return compiled, self._ledger.run_stage(f"check {name}", Loss, check)
 

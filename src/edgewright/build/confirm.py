@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from edgewright.build.stages import CompileResult
+from edgewright.build.stages import NATIVE, CompileResult
 from edgewright.core.errors import BackendCrash, EdgewrightError, UnsupportedOp
 from edgewright.evaluate.records import Loss
 from edgewright.quantize.executor import OutOfTime
@@ -55,10 +55,11 @@ def confirm_candidate(
                 raise
             refusal, reason = problem, f"is refused by the compiler ({problem.what})"
         else:
-            drop = compiled[name][1].points
-            if drop <= limit:
+            loss = compiled[name][1]
+            if loss.points <= limit:
                 return Confirmation(name, compiled[name], notes=tuple(notes))
-            reason = f"loses {drop:.2f} points on the emulator"
+            place = "on the emulator" if loss.backend == NATIVE else "in the simulation"
+            reason = f"loses {loss.points:.2f} points {place}"
     if not compiled:
         return Confirmation(last, None, refusal=refusal, notes=tuple(notes))
     best = min(compiled, key=lambda name: compiled[name][1].points)

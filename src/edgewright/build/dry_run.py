@@ -36,8 +36,7 @@ def try_conversion(request: BuildRequest, result: PreflightResult) -> PreflightR
             spent = result.seconds + time.monotonic() - start
             seconds = plan.estimate_seconds(request.time_limit, spent)
             result.estimate = replace(result.estimate, seconds=seconds)
-            if seconds > request.time_limit:
-                what = describe_late_compiler(seconds, request.time_limit)
+            if what := describe_late_compiler(seconds, request.time_limit):
                 result.hints.append(
                     Finding("warning", "time", what, do="give it more time with --time-limit")
                 )

@@ -27,7 +27,7 @@ from edgewright.tasks.versions import list_versions
 FOLDER, STATE = ".build", "state.json"
 CHUNK = 1 << 20
 # The form of the state; another one is not read.
-FORM = 3
+FORM = 4
 T = TypeVar("T")
 
 

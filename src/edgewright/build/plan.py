@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from edgewright.build.candidates import ALGORITHMS, HALF, MIXED, MIXED_BASE, PLAIN, WIDE
 from edgewright.build.rates import Rates, count_workers
-from edgewright.build.time_budget import EMULATOR_PART
+from edgewright.build.time_budget import EMULATOR_PART, JUDGING_REST
 from edgewright.core.errors import EdgewrightError
 from edgewright.data.samples import BuildSamples
 from edgewright.evaluate.records import Metric
@@ -27,8 +27,10 @@ MIXED_EVALUATIONS = 12
 BEYOND_ALGORITHMS = 2.0
 # Samples mostly prove a limit where this part of it is lost.
 PROVABLE_PART = 0.6
+# A limit that is exceeded by no more is kept: estimates are no better.
+LATE_TIMES = 1.1
 # Emulators on all cores are slower than one alone; what is wider than 8 bits is slower still.
-CONTENTION, WIDER = 1.4, 2.0
+CONTENTION, WIDER = 1.4, 3.0
 
 
 @dataclass(frozen=True)
@@ -108,8 +110,9 @@ class BuildPlan:
         searching = sum(estimate_candidate(name, self.rates, self.counts) for name in self.candidates)
         searching += self.counts.choosing * self.rates.floating
         finishing = self.rates.estimate_finish(self.counts.judging)
-        emulating = self._estimate_emulator(EMULATOR_PART * limit)
-        return min(max(limit, spent + self.rates.unstoppable), spent + searching + finishing + emulating)
+        others = spent + searching + finishing
+        emulating = self._estimate_emulator(max(EMULATOR_PART * limit, JUDGING_REST * (limit - others)))
+        return min(max(limit, spent + self.rates.unstoppable), others + emulating)
 
     def _estimate_emulator(self, share: float) -> float:
         """Checking and judging: emulators start, and share the samples."""
@@ -122,7 +125,9 @@ class BuildPlan:
 
 
 def describe_late_compiler(expected: float, limit: float) -> str:
-    """What is said where a build cannot keep to its limit."""
+    """What is said where a build cannot keep to its limit; empty where it nearly does."""
+    if expected <= LATE_TIMES * limit:
+        return ""
     return (
         f"the build will take about {expected:.0f} s, more than the {limit:g} s of --time-limit: the first "
         "binary is compiled to its end"
@@ -141,6 +146,11 @@ def estimate_candidate(name: str, rates: Rates, counts: SampleCounts) -> float:
         + graphs * rates.planning
         + tries * (evaluating + rates.preparing_simulation)
     )
+
+
+def can_emulate_in(seconds: float, name: str, rates: Rates) -> bool:
+    """Whether the emulator ends with one sample of a candidate in so many seconds."""
+    return rates.emulated * (1.0 if name == PLAIN else WIDER) <= seconds
 
 
 def estimate_rest(rates: Rates, drops: Sequence[float], limit: float, judging: int) -> float:

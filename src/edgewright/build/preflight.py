@@ -157,10 +157,11 @@ def _check_writable(folder: Path) -> None:
 
 def _check_data(request: BuildRequest, result: PreflightResult) -> None:
     """Reads the first sample of each part; all headers were looked at before."""
+    # That the files exist is said of all of them, whatever is wrong with the first one.
+    _check_paths(request, result)
     inputs = result.opened.inputs
     if inputs is None or any(not inputs.types[name].is_static for name in inputs.inputs):
-        # The model, or its open shapes, must be fixed first; that the files exist is checked all the same.
-        _check_paths(request, result)
+        # The model, or its open shapes, must be fixed first.
         return
     samples = read_samples(inputs, request.data)
     firsts = [next(iter(part.select(1))) for part in (samples.calibration, samples.judging.selection)]

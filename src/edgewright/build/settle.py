@@ -51,10 +51,8 @@ class Settler:
         """
         trials: list[tuple[Confirmation, EvaluationResult]] = []
         notes: list[str] = []
-        last = ""
         while (name := next(names, None)) is not None:
             confirmed = confirm_candidate(chain([name], names), self.limit, self.compile_candidate)
-            last = confirmed.name
             notes += confirmed.notes
             if confirmed.compiled is None and trials:
                 break
@@ -62,7 +60,7 @@ class Settler:
             trials.append((confirmed, evaluation))
             if not self._needs_another(confirmed, evaluation):
                 break
-            notes.append(_describe_failure(last, evaluation))
+            notes.append(_describe_failure(confirmed.name, evaluation))
             if not self.has_time():
                 notes.append("a more precise candidate was not judged: the time was up")
                 break

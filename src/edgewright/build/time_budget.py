@@ -11,8 +11,8 @@ EMULATOR_PART, CHECK_PART, LAYERS_PART = 1 / 3, 1 / 8, 1 / 4
 REPORT_PART, MOST_REPORT_PART = EMULATOR_PART * LAYERS_PART, 1 / 5
 # The first candidate may be evaluated for this part of the rest of the search, whatever is reserved.
 FIRST_PART = 1 / 2
-# The verdict has this part of it however long the checks took.
-JUDGING_PART = 1 / 3
+# The verdict has this part of it however long the checks took, and this part of what is left of all.
+JUDGING_PART, JUDGING_REST = 1 / 3, 1 / 2
 # What of the time that is left for the verdict the float model may take, and it and the simulation together.
 FLOAT_PART, SIMULATION_PART = 1 / 6, 1 / 2
 # The float model on the samples that choose, of the time of the search.
@@ -109,12 +109,12 @@ class TimeBudget:
 
     @property
     def judging_seconds(self) -> float:
-        """What it may take to judge: all but the comparison of layers."""
+        """What it may take to judge: its own time but that of layers, or what the search has left over."""
         rest = self._find_emulator_rest()
-        if math.isinf(rest):
+        if math.isinf(rest) or not self._emulator:
             return rest
-        share = max(self._emulator * JUDGING_PART, rest - self._emulator * LAYERS_PART)
-        return min(share, self._verdict_rest)
+        own = max(self._emulator * JUDGING_PART, rest - self._emulator * LAYERS_PART)
+        return min(max(own, JUDGING_REST * self._verdict_rest), self._verdict_rest)
 
     @contextmanager
     def count_emulator(self) -> Iterator[None]:

@@ -1,6 +1,6 @@
 """Whether samples have the scale that a model was trained on, as far as its first layers tell."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,7 +79,7 @@ def _find_remedy(name: str, model: Model, path: _Path, samples: list[Mapping[str
     return ""
 
 
-def _find_problem(name: str, model: Model, path: _Path, samples: list[Mapping[str, Array]]) -> str:
+def _find_problem(name: str, model: Model, path: _Path, samples: Sequence[Mapping[str, Array]]) -> str:
     """What the first layers have against samples: large results of large ones, or hardly any results."""
     outputs = [model.run(sample) for sample in samples]
     is_large = max(float(np.abs(sample[name]).max(initial=0)) for sample in samples) > USUAL_REACH

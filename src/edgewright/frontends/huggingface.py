@@ -177,5 +177,5 @@ def _choose_examples(module: Any, folder: Path) -> Any:
     raise UsageError(
         f"a {type(module).__name__} takes inputs of any length, expected an example of the one to build for",
         Where(file=str(folder)),
-        do=f"give one: example_inputs={{{listed}}}, or samples in memory as data",
+        do=f"give one: example_inputs={{{listed}}}, or samples as data, in memory or as .npz",
     )

@@ -104,3 +104,12 @@ def test_a_file_that_is_no_model_and_an_output_that_is_a_file_are_both_said(tmp_
     (tmp_path / "out").write_text("taken")
     result = run_dry(_request(tmp_path / "broken.onnx", tmp_path / "out"))
     assert _kinds(result) >= {"bad-input", "usage"}
+
+
+def test_a_missing_file_of_labels_is_said_beside_samples_of_the_wrong_shape(tmp_path):
+    data = DataRequest(np.zeros((6, 28, 28), np.float32), labels=tmp_path / "labels.txt")
+    result = run_preflight(_request(DIGITS_MODEL, tmp_path / "out", data=data))
+    wrong, missing = sorted(problem.what for problem in result.problems)[::-1]
+    assert wrong.startswith("the array has the shape [6, 28, 28]")
+    assert missing.startswith("file '")
+    assert missing.endswith("labels.txt' does not exist")

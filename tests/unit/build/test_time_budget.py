@@ -11,6 +11,8 @@ from edgewright.build.plan import (
     BuildPlan,
     SampleCounts,
     TriedDrops,
+    can_emulate_in,
+    describe_late_compiler,
     estimate_candidate,
     estimate_rest,
     predict_candidates,
@@ -47,15 +49,27 @@ def test_python_is_told_the_same(limit, tmp_path) -> None:
         ew.build("model.onnx", None, target="v75", output=tmp_path, time_limit=limit)
 
 
-def test_the_emulator_has_a_third_at_most_and_what_it_used_is_gone() -> None:
+def test_the_emulator_has_a_third_and_what_it_used_is_gone(monkeypatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     budget = TimeBudget(600, has_emulator=True)
     assert budget.search_seconds == 400
     assert budget.check_seconds == pytest.approx(25)
     assert budget.layers_seconds == pytest.approx(50)
+    clock[0] = 400.0
     assert budget.judging_seconds == pytest.approx(150)
     with budget.count_emulator():
-        time.sleep(0.05)
-    assert budget.judging_seconds < 150
+        clock[0] = 460.0
+    assert budget.judging_seconds == pytest.approx(90)
+
+
+def test_half_of_what_the_search_leaves_over_judges(monkeypatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    budget = TimeBudget(600, has_emulator=True)
+    clock[0] = 30.0
+    # All but the report's twelfth is left.
+    assert budget.judging_seconds == pytest.approx((600 - 50 - 30) / 2)
 
 
 def test_without_an_emulator_the_search_has_all() -> None:
@@ -129,6 +143,17 @@ def test_compiling_that_does_not_fit_in_the_limit_is_foreseen() -> None:
     assert plan.estimate_seconds(60, 7) == pytest.approx(7 + rates.unstoppable)
     assert plan.estimate_seconds(600, 7) == 600
     assert rates.estimate_finish(8) > rates.unstoppable > 40
+    assert describe_late_compiler(68, 60).startswith("the build will take about 68 s, more than the 60 s")
+    # "About 60 s, more than the 60 s" would say nothing.
+    assert describe_late_compiler(60.4, 60) == ""
+
+
+def test_a_slow_emulator_does_not_check_what_it_will_judge() -> None:
+    rates = Rates(0.1, 0.3, 0.1, 0.2, emulated=3.0)
+    assert can_emulate_in(5, "w8a8", rates)
+    # Wider candidates take longer, and one sample is run to its end.
+    assert not can_emulate_in(5, "fp16", rates)
+    assert can_emulate_in(25, "fp16", rates)
 
 
 def test_what_was_not_compiled_is_expected_to_take_time_to_compile() -> None:

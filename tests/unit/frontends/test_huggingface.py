@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 import edgewright as ew
+from edgewright.api.folder_data import prepare_folder_data, take_first_sample
+from edgewright.config.preprocessing import Preprocessing
 from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError
+from edgewright.data.samples import DataRequest
 from edgewright.frontends.huggingface import read_texts
 from edgewright.tools.build_command import main
 
@@ -132,3 +135,41 @@ def test_transformers_does_not_talk_while_it_reads(transformers, text_folder, ca
     ew.convert(text_folder, example_inputs=examples)
     assert capfd.readouterr().err == ""
     assert transformers.utils.logging.is_progress_bar_enabled()
+
+
+PROCESSOR = {"do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": True}
+PROCESSOR |= {"image_mean": [0.5, 0.4, 0.3], "image_std": [0.5, 0.5, 0.5]}
+
+
+@pytest.mark.parametrize(
+    ("config", "given", "found"),
+    [
+        (PROCESSOR, {}, (1 / 255, (0.5, 0.4, 0.3), (0.5, 0.5, 0.5))),
+        (PROCESSOR | {"do_normalize": False}, {}, (1 / 255, (), ())),
+        # What the user says comes first; what makes no sense is left alone.
+        (PROCESSOR, {"scale": 2.0}, (2.0, (), ())),
+        (PROCESSOR | {"image_std": [0, 1, 1]}, {}, (None, (), ())),
+        (PROCESSOR | {"image_mean": "0.5"}, {}, (None, (), ())),
+        ([], {}, (None, (), ())),
+    ],
+)
+def test_pictures_are_scaled_as_the_folder_says(tmp_path, config, given, found):
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(config))
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "a.png").write_bytes(b"")
+    request = DataRequest(tmp_path / "pictures", preprocessing=Preprocessing(**given))
+    made = prepare_folder_data(tmp_path, request).preprocessing
+    assert (made.scale, tuple(made.mean), tuple(made.std)) == found
+    # Arrays are taken as they are.
+    arrays = prepare_folder_data(tmp_path, DataRequest(np.zeros((1, 3, 4, 4)))).preprocessing
+    assert not arrays.is_normalising
+
+
+def test_the_first_sample_of_a_file_is_an_example(tmp_path):
+    ids = np.arange(12).reshape(3, 4)
+    np.savez(tmp_path / "a.npz", ids=ids, labels=np.zeros(3))
+    np.save(tmp_path / "a.npy", ids)
+    (name, first), *others = take_first_sample(tmp_path / "a.npz").items()
+    assert (name, first.tolist(), others) == ("ids", [[0, 1, 2, 3]], [])
+    assert take_first_sample(str(tmp_path / "a.npy")).tolist() == [[0, 1, 2, 3]]
+    assert take_first_sample(tmp_path) is None

@@ -184,7 +184,7 @@ def _describe_next_step(record: BuildRecord) -> str:
         return f"To do: {hindrance}."
     verdict = record.verdict
     if verdict.word == NOT_PROVEN and verdict.needed is not None:
-        return f"To do: {_ask_for_samples(record, verdict.needed)}, or take it unproven."
+        return f"To do: {ask_for_samples(record, verdict.needed)}, or take it unproven."
     if verdict.reasons and verdict.word != MISSED:
         return "To do: find out what the reasons above come from before it goes to a device."
     if verdict.word == MISSED:
@@ -196,7 +196,7 @@ def _describe_next_step(record: BuildRecord) -> str:
     return f"To do: nothing{f' {more}' if list_remedies(record) else ', it is ready to run on a device'}."
 
 
-def _ask_for_samples(record: BuildRecord, needed: int) -> str:
+def ask_for_samples(record: BuildRecord, needed: int) -> str:
     """More of them, or the time to run those that are there."""
     run, given = record.verdict.loss.samples, len(record.samples.judged)
     if run >= given:
