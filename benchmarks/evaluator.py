@@ -1,8 +1,8 @@
 """What minimal mode of the accuracy evaluator costs on MobileNetV2 with 50 inputs, counted from outside.
 
 Run it with `python -m benchmarks.evaluator [INPUTS] [CHECKED]`, after `make bench-models`: conversions,
-quantizations, runs are counted where they happen, and so many combinations are compared with an evaluation through the API and ONNX
-Runtime, all 32 of them by default.
+quantizations, runs are counted where they happen, and so many combinations are compared with an evaluation
+through the API and ONNX Runtime, all 32 of them by default.
 """
 
 import contextlib
