@@ -28,7 +28,7 @@ import edgewright as ew
 from benchmarks.models import inputs_for, model_files
 from edgewright.backends.executor import CpuExecutor
 from edgewright.quantize.groups import Groups
-from edgewright.quantize.quantizer import observe_activations
+from edgewright.quantize.ranges import observe_activations
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.schemes import Scheme
 

@@ -1,8 +1,8 @@
 """What minimal mode of the accuracy evaluator costs on MobileNetV2 with 50 inputs, counted from outside.
 
-Run it with `python -m benchmarks.evaluator MODELS [INPUTS] [CHECKED]`: conversions, quantizations, runs are
-counted where they happen, and so many combinations are compared with an evaluation through the API and ONNX
-Runtime, all 32 of them by default.
+Run it with `python -m benchmarks.evaluator [INPUTS] [CHECKED]`, after `make bench-models`: conversions,
+quantizations, runs are counted where they happen, and so many combinations are compared with an evaluation
+through the API and ONNX Runtime, all 32 of them by default.
 """
 
 import contextlib
@@ -22,6 +22,7 @@ import edgewright as ew
 import edgewright.sdk.converter
 import edgewright.sdk.evaluator.execution
 import edgewright.sdk.evaluator.schema_tasks
+from benchmarks.models import FETCHED
 
 INPUTS, CHECKED = 50, 32
 # Figures that differ by less may change places.
@@ -31,7 +32,7 @@ MEANS, SPREADS = np.array([0.485, 0.456, 0.406]), np.array([0.229, 0.224, 0.225]
 
 def read_photographs(folder: Path, count: int) -> list[np.ndarray]:
     """The photographs as the model wants them."""
-    (photographs,) = np.load(folder / "data" / "calib_imgs54_u8_nchw.npz").values()
+    (photographs,) = np.load(folder / "calib_imgs54_u8_nchw.npz").values()
     scaled = (photographs / 255.0 - MEANS[:, None, None]) / SPREADS[:, None, None]
     return [image[None].astype(np.float32) for image in scaled[:count]]
 
@@ -110,9 +111,9 @@ def compare_independently(
 
 def main() -> int:
     """Print the counts, the ranks, and what an independent evaluation says."""
-    folder, *numbers = sys.argv[1:]
+    numbers = sys.argv[1:]
     count, checked = (int(text) for text in [*numbers, *map(str, (INPUTS, CHECKED)[len(numbers) :])])
-    model, samples = Path(folder) / "mobilenet_v2_imagenet.onnx", read_photographs(Path(folder), count)
+    model, samples = FETCHED / "mobilenet_v2_imagenet.onnx", read_photographs(FETCHED, count)
     with tempfile.TemporaryDirectory() as work, count_calls() as counts:
         started = time.monotonic()
         result = ew.evaluate(model, samples, comparator="snr", folder=work, workers=0)

@@ -19,7 +19,13 @@ from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from edgewright.backends.executor import CpuExecutor
 from edgewright.build.candidate_builder import CandidateBuilder
-from edgewright.build.candidates import CandidateResult, list_candidates, search_precisions
+from edgewright.build.candidates import (
+    CandidateResult,
+    SearchLimit,
+    choose_candidate,
+    find_mixed_base,
+    list_candidates,
+)
 from edgewright.build.records import Candidate
 from edgewright.data.samples import DataRequest, read_samples
 from edgewright.evaluate.choose_metric import choose_metric
@@ -33,6 +39,7 @@ from edgewright.quantize.sensitivity import Effort, measure_sensitivity
 __all__ = ["prepare_builder"]
 
 LIMIT = 1.0
+COLUMNS = ("w8a8", "w8a8+algorithms", "mixed", "w8a16", "fp16")
 # The ranking that others are held against: every part on each of so many samples.
 TRUE_SAMPLES = 16
 THOROUGH = Effort(passes=1 << 20, runs=TRUE_SAMPLES)
@@ -56,7 +63,7 @@ def main() -> None:
             rows.append(_row(task.name, _search(builder)))
         if options.only != "candidates":
             print(f"  rank correlation {_ranks(builder):.3f}", flush=True)
-    print("\n".join(["| model | w8a8 | w8a8+algorithms | mixed | w8a16 | fp16 | chosen |", *rows]))
+    print("\n".join([f"| model | {' | '.join(COLUMNS)} | chosen |", "|---" * 7 + "|", *rows]))
     print(describe_conditions())
 
 
@@ -81,23 +88,24 @@ def prepare_builder(
 
 
 def _search(builder: CandidateBuilder) -> Sequence[Candidate]:
-    def build(name: str) -> CandidateResult:
-        _, result = builder.build(name)
+    """Every candidate, also those that a build would leave out, one of them chosen."""
+    results: list[CandidateResult] = []
+    for name in list_candidates("auto"):
+        _, result = builder.build(name, find_mixed_base(results, SearchLimit(LIMIT)))
+        results.append(result)
         candidate = result.candidate
         figures = f"{candidate.drop:6.2f} points {candidate.sqnr_db:5.1f} dB  cost {candidate.cost:.2f}"
         size = f"{candidate.weight_bytes / 1e3:.0f} kB {candidate.seconds:.0f} s"
         print(f"  {name:16s} {figures}  {size}  {candidate.text}", flush=True)
         for note in candidate.notes[:2] if name == "mixed" else ():
             print(f"    {note}")
-        return result
-
-    return [result.candidate for result in search_precisions(list_candidates("auto"), LIMIT, build)]
+    return [result.candidate for result in choose_candidate(results, LIMIT)]
 
 
-def _row(name: str, candidates: Sequence[Candidate]) -> str:
-    cells = [f"{candidate.drop:.2f} at {candidate.cost:.2f}" for candidate in candidates]
+def _row(model: str, candidates: Sequence[Candidate]) -> str:
+    cells = {each.name: f"{each.drop:.2f} at {each.cost:.2f}" for each in candidates}
     chosen = next(candidate.name for candidate in candidates if candidate.is_chosen)
-    return f"| {name} | {' | '.join(cells)} | {chosen} |"
+    return f"| {model} | {' | '.join(cells[name] for name in COLUMNS)} | {chosen} |"
 
 
 def _ranks(builder: CandidateBuilder) -> float:

@@ -70,7 +70,7 @@ def plan_by_scheme(
 ) -> tuple[Graph, Plan]:
     """The plan that the scheme of a request makes, and the graph with biases corrected where asked for."""
     groups = Groups(graph, request, pins)
-    statistics = _observe_activations(graph, groups, request, samples, executor)
+    statistics = observe_activations(graph, groups, request, samples, executor)
     plan = assign_encodings(graph, groups, request, pins, statistics)
     if "bc" not in request.algorithms:
         return graph, plan
@@ -78,7 +78,7 @@ def plan_by_scheme(
     return corrected, assign_encodings(corrected, groups, request, pins, statistics)
 
 
-def _observe_activations(
+def observe_activations(
     graph: Graph, groups: Groups, request: QuantizationRequest, samples: Samples, executor: Executor
 ) -> Statistics:
     """The statistics that the scheme of the activations needs: one pass, or two."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import edgewright.ops  # noqa: F401 - fills the registry
 from edgewright.config.preprocessing import Preprocessing, parse_scale
 from edgewright.core.errors import ShapeMismatch, UsageError
 from edgewright.data.open_samples import list_data_notes, open_samples
