@@ -36,6 +36,8 @@ class Encoding:
         # What single precision has no number for is refused by the writers.
         if single.all() and np.isfinite(single).all():
             object.__setattr__(self, "scales", tuple(single.tolist()))
+        # Any list of small whole numbers may be given.
+        object.__setattr__(self, "block_scales", bytes(self.block_scales))
 
     def decode(self, stored: Array) -> Array:
         """Real values (float32) of stored integers."""
