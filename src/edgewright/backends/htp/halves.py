@@ -25,7 +25,7 @@ FLOATS = frozenset({DType.FLOAT_16, DType.FLOAT_32})
 # that a float of 11 bits can be is stored as with a whole step.
 STEP = 8192 / 8193
 # With a slope that is so much larger, what is in the middle between two goes where the slope leads.
-STEEPER = 1 + 2.0**-22
+STEEPER = 1 + 2.0**-23
 # Sums of values with fewer channels are computed by another kernel.
 FEWEST_CHANNELS = 16
 
