@@ -14,6 +14,7 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ops.activation import HardSigmoid
 from edgewright.ops.cast import Cast
+from edgewright.ops.conv import DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.quant import Convert
 from edgewright.passes.target.datatypes import replace_dtypes
@@ -25,18 +26,27 @@ FLOATS = frozenset({DType.FLOAT_16, DType.FLOAT_32})
 # that a float of 11 bits can be is stored as with a whole step.
 STEP = 8192 / 8193
 # With a slope that is so much larger, what is in the middle between two goes where the slope leads.
-STEEPER = 1 + 2.0**-22
+STEEPER = 1 + 2.0**-23
 # Sums of values with fewer channels are computed by another kernel.
 FEWEST_CHANNELS = 16
 
 
 def has_even_ties(graph: Graph, node: Node) -> bool:
-    """Whether middles go to the even neighbour: in sums of equal shapes and of products, not elsewhere."""
+    """Whether middles go to the even neighbour: in sums of equal shapes and of products, not elsewhere.
+
+    A factor for each channel is no sum.
+    """
     if type(node.op) is ElementWiseAdd:
         shapes = {graph.types[value].shape for value in node.inputs}
         is_filled = all(shape and _is_at_least(shape[-1], FEWEST_CHANNELS) for shape in shapes)
         return len(shapes) == 1 and is_filled and not any(value in graph.constants for value in node.inputs)
-    return node.op.has_even_ties_on_htp
+    return node.op.has_even_ties_on_htp and not _is_factor(graph, node)
+
+
+def _is_factor(graph: Graph, node: Node) -> bool:
+    """Whether channels are only multiplied; with a stride the library is given larger filters."""
+    is_plain = isinstance(node.op, DepthWiseConv2d) and node.op.stride == (1, 1)
+    return is_plain and graph.types[node.inputs[1]].shape[:2] == (1, 1)
 
 
 def is_read_whole(graph: Graph, node: Node) -> bool:
