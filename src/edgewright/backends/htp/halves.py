@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -45,8 +46,9 @@ def has_even_ties(graph: Graph, node: Node) -> bool:
 
 def _is_factor(graph: Graph, node: Node) -> bool:
     """Whether channels are only multiplied; with a stride the library is given larger filters."""
-    is_plain = isinstance(node.op, DepthWiseConv2d) and node.op.stride == (1, 1)
-    return is_plain and graph.types[node.inputs[1]].shape[:2] == (1, 1)
+    if not node.op.is_depthwise or graph.types[node.inputs[1]].shape[:2] != (1, 1):
+        return False
+    return cast("DepthWiseConv2d", node.op).stride == (1, 1)
 
 
 def is_read_whole(graph: Graph, node: Node) -> bool:
