@@ -192,9 +192,10 @@ def _write_for(engine: Engine, graph: Graph, rounding: Rounding) -> Graph:
     """The graph with the ops that an engine is fastest with."""
     if engine is ON_PROCESSOR:
         graph = with_sunk_moves(with_lengths(graph))
-        # Where every rounding counts, means are added up as they were.
-        graph = with_global_pools(graph) if rounding is PLAIN else graph
-    return with_integer_ops(graph)
+    changed = with_integer_ops(graph)
+    # Where results are rounded later on, means are added up as they were: the last bit counts.
+    is_real = changed is graph and rounding is PLAIN and engine is ON_PROCESSOR
+    return with_global_pools(graph) if is_real else changed
 
 
 def _check_meanings(nodes: Iterable[Node]) -> None:
