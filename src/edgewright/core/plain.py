@@ -21,7 +21,7 @@ def to_plain(value: Any) -> Any:
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, frozenset):
         return sorted(to_plain(item) for item in value)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | bytes):
         return [to_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
@@ -50,6 +50,8 @@ def _make_value(kind: Any, value: Any) -> Any:
         return _make_record(kind, value)
     if kind is float:
         return _make_number(value)
+    if kind is bytes:
+        return bytes(_make_collection(tuple, (int, ...), value))
     if kind in {str, int, bool} and type(value) is not kind:
         raise ValueError(f"{value!r:.60} is no {kind.__name__}")
     return value

@@ -14,6 +14,7 @@ from edgewright.backends.saver.c_program import CLOSING, write_execution, write_
 from edgewright.core.errors import UnsupportedFeature, UsageError
 from edgewright.core.files import write_whole
 from edgewright.core.numbers import Array
+from edgewright.core.plain import to_plain
 from edgewright.ir.graph import Graph
 from edgewright.lower.lower import lower
 from edgewright.lower.qnn_graph import QnnGraph, QnnNode, QnnTensor, TensorKind
@@ -120,7 +121,7 @@ class SaverSession:
             "dims": tensor.dims,
         }
         if tensor.encoding is not None:
-            said["encoding"] = vars(tensor.encoding)
+            said["encoding"] = to_plain(tensor.encoding)
         if tensor.data is not None:
             offset, size = said["data"] = self._kept(tensor.data, data)
             self._places[key or tensor.name] = offset, size
