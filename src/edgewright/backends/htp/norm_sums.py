@@ -63,12 +63,13 @@ def scale_channels_wide(graph: Graph, node: Node) -> SumForm | None:
 
 
 def normalize_rows(graph: Graph, node: Node) -> SumForm | None:
-    """LayerNorm: what is added is a whole number of steps."""
-    x, weights, y = (graph.types[value].encoding for value in (*node.inputs[:2], node.outputs[0]))
-    bias, names = _read_bias(graph, node), node.inputs
-    if x is None or weights is None or y is None or bias is None or not bias.size:
+    """LayerNorm with weights and a bias: what is added is a whole number of steps."""
+    names = node.inputs
+    if given(names, 1) not in graph.constants or not given(names, 2):
         return None
-    if names[1] not in graph.constants:
+    x, weights, y = (graph.types[value].encoding for value in (*names[:2], node.outputs[0]))
+    bias = _read_bias(graph, node)
+    if x is None or weights is None or y is None or bias is None:
         return None
     scaled = weights.decode(graph.constants[names[1]]) / y.scales[0]
     constants = {names[1]: scaled, names[2]: np.rint(bias / y.scales[0])}
