@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from edgewright.config.preprocessing import Preprocessing
+from edgewright.core.errors import BadInput, UsageError, Where
 from edgewright.core.files import read_limited
 from edgewright.core.json_text import parse_json
+from edgewright.core.numbers import Array
 from edgewright.data.images import is_image
 from edgewright.data.labels import NAMES
 from edgewright.data.numpy_files import NumpyArchive, map_numpy_array
@@ -26,8 +28,14 @@ LARGEST_CONFIG = 1 << 24
 def prepare_folder_data(folder: Path, data: DataRequest) -> DataRequest:
     """The data: lines of a text as tokens, pictures scaled as the folder says unless the user does."""
     preprocessing = data.preprocessing
-    if not preprocessing.is_normalising and _has_pictures(data.data):
+    kinds = {_has_pictures(part) for part in (data.data, data.eval_data) if part is not None}
+    if not preprocessing.is_normalising and kinds == {True}:
         preprocessing = _read_preprocessing(folder / PICTURES, preprocessing)
+    elif not preprocessing.is_normalising and True in kinds:
+        raise UsageError(
+            "of --data and --eval-data one is pictures and the other arrays: one scale does not fit both",
+            do="give both as pictures or both as arrays, or name it with --scale, --mean and --std",
+        )
     return replace(
         data,
         data=read_texts(folder, data.data),
@@ -42,11 +50,22 @@ def take_first_sample(data: Any) -> Any:
     if path is None or not path.is_file():
         return take_example(data)
     if path.suffix == ".npy":
-        return take_example(map_numpy_array(path))
+        return take_example(_check_samples(path, {"": map_numpy_array(path)})[""])
     if path.suffix == ".npz":
         arrays = NumpyArchive(path)
-        return take_example({name: arrays[name] for name in arrays if name not in NAMES})
+        named = {name: arrays[name] for name in arrays if name not in NAMES}
+        return take_example(_check_samples(path, named))
     return None
+
+
+def _check_samples(path: Path, arrays: dict[str, Array]) -> dict[str, Array]:
+    if not arrays or any(not array.ndim or not len(array) for array in arrays.values()):
+        raise BadInput(
+            "the file holds no samples, expected arrays whose first axis counts them",
+            Where(file=str(path)),
+            do="stack the samples along a first axis: np.stack(samples)",
+        )
+    return arrays
 
 
 def _has_pictures(data: Any) -> bool:
@@ -63,8 +82,11 @@ def _read_preprocessing(path: Path, given: Preprocessing) -> Preprocessing:
     except ValueError:
         return given
     config = config if isinstance(config, Mapping) else {}
-    scale = config.get("rescale_factor") if config.get("do_rescale") else None
-    names = ("image_mean", "image_std") if config.get("do_normalize") else ("", "")
+    # Older files leave out what an image processor does unless it is told not to.
+    is_of_pictures = not {"do_rescale", "rescale_factor", "image_mean"}.isdisjoint(config)
+    scale = config.get("rescale_factor", 1 / 255) if config.get("do_rescale", is_of_pictures) else None
+    is_normalized = config.get("do_normalize", "image_mean" in config)
+    names = ("image_mean", "image_std") if is_normalized else ("", "")
     mean, std = map(config.get, names)
     if not _is_clear(scale, mean, std):
         return given

@@ -406,7 +406,7 @@ class _Build:
         for name in list_wider_candidates(results, limit):
             # Where the compiler takes none of them yet, time is no reason to end without a binary.
             if self._has_binary and not self._has_time():
-                self._notes.append(f"{name} was not compiled: {LATE}")
+                self._left_out.append(LeftOut(name, LATE, is_for_time=True))
                 return
             yield name
         if not self._has_binary:
@@ -429,9 +429,13 @@ class _Build:
 
     def _compile_candidate(self, name: str) -> Compiled:
         graph = load_stored_graph(self._locate_graph(name))
-        compiled = self._ledger.run_stage(
-            f"compile {name}", CompileResult, partial(self._compile, name, graph)
-        )
+        try:
+            compiled = self._ledger.run_stage(
+                f"compile {name}", CompileResult, partial(self._compile, name, graph)
+            )
+        except OutOfTime:
+            self._left_out.append(LeftOut(name, LATE, is_for_time=True))
+            raise
         self._has_binary = True
 
         def check() -> Loss:
@@ -478,7 +482,7 @@ class _Build:
         return replace(result, findings=(*on_miss, *advice))
 
     def _can_emulate_layers(self, backend: str) -> bool:
-        """Whether there is time to compile them with all of their results, which nothing can stop."""
+        """Whether there is time to compile them with all of their results."""
         if backend != NATIVE:
             return False
         seconds = LAYERS_MARGIN * self._measure_rates().estimate_emulated_layers()
@@ -574,7 +578,7 @@ class _Build:
                 *(finding.what for finding in poor),
                 *self._notes,
                 *self._list_time_notes(results),
-                *self._list_faster(results),
+                *self._list_faster(results, evaluation),
                 *known.notes,
                 *evaluation.notes,
             ),
@@ -594,9 +598,11 @@ class _Build:
             notes.append(self._counts.describe())
         return notes
 
-    def _list_faster(self, results: Sequence[CandidateResult]) -> list[str]:
-        """What may be faster than what was taken for its bits."""
+    def _list_faster(self, results: Sequence[CandidateResult], evaluation: EvaluationResult) -> list[str]:
+        """What may be faster than what was taken for its bits and keeps the limit."""
         if self._request.precision != AUTO or self._request.prefer == FASTEST:
+            return []
+        if evaluation.loss.points > self._request.limit:
             return []
         return describe_faster(results, self._request.limit, self._times, self._failed)
 

@@ -206,7 +206,7 @@ def describe_faster(
 ) -> list[str]:
     """That one of more bits may be faster than the chosen one; empty where none is estimated to be.
 
-    ``failed``: candidates that did not keep the limit on the samples that judge.
+    ``failed``: candidates that the compiler refused, or that did not keep the limit when they were judged.
     """
     chosen = find_chosen(results).candidate
     kept = [each for each in _list_accurate(results, limit) if each.name not in failed]

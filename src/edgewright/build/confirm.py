@@ -23,6 +23,8 @@ class Confirmation:
     # What the compiler said where it took no candidate.
     refusal: EdgewrightError | None = None
     notes: tuple[str, ...] = ()
+    # All candidates that were tried, the one that is built among them.
+    tried: tuple[str, ...] = ()
 
 
 def confirm_candidate(
@@ -39,8 +41,10 @@ def confirm_candidate(
     compiled: dict[str, Compiled] = {}
     refusal: EdgewrightError | None = None
     notes: list[str] = []
+    tried: list[str] = []
     last = reason = ""
     for name in names:
+        tried.append(name)
         notes += [f"{last} {reason}: {name} is taken"] if last else []
         last = name
         try:
@@ -57,11 +61,11 @@ def confirm_candidate(
         else:
             loss = compiled[name][1]
             if loss.points <= limit:
-                return Confirmation(name, compiled[name], notes=tuple(notes))
+                return Confirmation(name, compiled[name], notes=tuple(notes), tried=tuple(tried))
             place = "on the emulator" if loss.backend == NATIVE else "in the simulation"
             reason = f"loses {loss.points:.2f} points {place}"
     if not compiled:
-        return Confirmation(last, None, refusal=refusal, notes=tuple(notes))
+        return Confirmation(last, None, refusal=refusal, notes=tuple(notes), tried=tuple(tried))
     best = min(compiled, key=lambda name: compiled[name][1].points)
     notes += [f"{last} {reason}: {best} is taken"] if best != last else []
-    return Confirmation(best, compiled[best], notes=tuple(notes))
+    return Confirmation(best, compiled[best], notes=tuple(notes), tried=tuple(tried))

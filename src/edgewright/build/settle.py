@@ -19,7 +19,7 @@ class Settled:
     confirmed: Confirmation
     evaluation: EvaluationResult
     notes: tuple[str, ...]
-    # Others that were judged.
+    # Others that were tried: refused, out of time, or not as good.
     failed: tuple[str, ...] = ()
 
 
@@ -51,10 +51,13 @@ class Settler:
         """
         trials: list[tuple[Confirmation, EvaluationResult]] = []
         notes: list[str] = []
+        tried: list[str] = []
         while (name := next(names, None)) is not None:
             confirmed = confirm_candidate(chain([name], names), self.limit, self.compile_candidate)
             notes += confirmed.notes
+            tried += confirmed.tried
             if confirmed.compiled is None and trials:
+                notes += _describe_refusal(confirmed)
                 break
             evaluation = self.judge(confirmed, len(trials) + 1)
             trials.append((confirmed, evaluation))
@@ -66,7 +69,7 @@ class Settler:
                 break
         best, evaluation = self._choose(trials)
         notes += _describe_looks(best.name, len(trials))
-        failed = tuple(confirmed.name for confirmed, _ in trials if confirmed is not best)
+        failed = tuple(name for name in tried if name != best.name)
         return Settled(best, evaluation, tuple(notes), failed)
 
     def _needs_another(self, confirmed: Confirmation, evaluation: EvaluationResult) -> bool:
@@ -92,6 +95,11 @@ class Settler:
 def _describe_failure(name: str, evaluation: EvaluationResult) -> str:
     loss = evaluation.loss
     return f"{name} loses {loss.points:.2f} points on the samples that judge, up to {loss.high:.2f} on others"
+
+
+def _describe_refusal(confirmed: Confirmation) -> list[str]:
+    refusal = confirmed.refusal
+    return [f"{confirmed.name} is refused by the compiler ({refusal.what})"] if refusal else []
 
 
 def _describe_looks(name: str, looks: int) -> list[str]:

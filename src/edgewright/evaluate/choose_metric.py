@@ -48,6 +48,11 @@ def choose_metric(
             require(measure.package, to=f"measure {name}")
         _check_labels(graph, measure, name, labels, labelled)
         fitting = [output] if output else _list_fitting(graph, measure, classes, labelled)
+        if not fitting:
+            raise UsageError(
+                f"the metric '{shown(name)}' compares answers, and every output has a single value",
+                do="choose another one, as in --metric closeness",
+            )
         _check_shapes(graph, measure, fitting)
         chosen |= dict.fromkeys(fitting, name)
     return _make_metric(chosen)

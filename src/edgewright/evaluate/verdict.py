@@ -82,7 +82,8 @@ def judge_loss(
         apart: what the emulator loses against the simulation on the same samples, where both ran.
         doubts: why the loss proves nothing, whatever it is.
     """
-    reasons = (*doubts, *describe_disagreement(apart, limit))
+    unmeasured = () if loss.samples else ("no sample was measured",)
+    reasons = (*unmeasured, *doubts, *describe_disagreement(apart, limit))
     if limit is None:
         return Verdict(NO_LIMIT, loss, reasons)
     if loss.points > limit:

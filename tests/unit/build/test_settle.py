@@ -65,7 +65,8 @@ def test_without_a_limit_nothing_else_is_judged():
 
 def test_a_candidate_that_the_compiler_refuses_leaves_the_one_before():
     settled, looks, _ = settle({"w8a8": 5.0, "fp16": 0.1}, refused=("fp16",))
-    assert (settled.confirmed.name, settled.failed, len(looks)) == ("w8a8", (), 1)
+    assert (settled.confirmed.name, settled.failed, len(looks)) == ("w8a8", ("fp16",), 1)
+    assert settled.notes[-1] == "fp16 is refused by the compiler (refused)"
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,13 @@ def test_labels_are_of_the_output_that_holds_probabilities_and_others_are_judged
     assert choose_metric(parse(FACES), Labels([0, 1]), RIGHT).outputs == ("face",)
 
 
+@pytest.mark.parametrize("wish", ["same-answers", "top-1", "top-5"])
+def test_answers_are_refused_where_no_output_has_more_than_one_value(wish):
+    single = "graph g {\n  input x: float_32[1,1]\n  y = Relu(x)\n  output y\n}\n"
+    with pytest.raises(UsageError, match="every output has a single value"):
+        choose_metric(parse(single), None, wish)
+
+
 def test_labels_beyond_the_classes_are_refused_with_both_numbers():
     with pytest.raises(UsageError, match=r"labels reach up to 3, expected an output with one row of more"):
         choose_metric(parse(SCORES), Labels([3]), RIGHT)

@@ -47,6 +47,11 @@ def test_a_limit_is_met_only_where_the_interval_ends_below_it(measured, limit, w
     assert bool(verdict.reasons) == (word in {NOT_PROVEN, MISSED})
 
 
+def test_a_loss_of_no_samples_is_never_green():
+    verdict = judge_loss(loss(0.0, 0.0, 0.0, samples=0), 1.0)
+    assert (verdict.word, verdict.reasons) == (NOT_PROVEN, ("no sample was measured",))
+
+
 def test_an_emulator_that_disagrees_with_the_simulation_is_never_green():
     apart = Loss("y", "htp-native", 200, 4.0, 1.5, 6.5, 99.0)
     verdict = judge_loss(loss(0.0, -0.5, 0.5), 1.0, apart)

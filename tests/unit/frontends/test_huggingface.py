@@ -146,6 +146,10 @@ PROCESSOR |= {"image_mean": [0.5, 0.4, 0.3], "image_std": [0.5, 0.5, 0.5]}
     [
         (PROCESSOR, {}, (1 / 255, (0.5, 0.4, 0.3), (0.5, 0.5, 0.5))),
         (PROCESSOR | {"do_normalize": False}, {}, (1 / 255, (), ())),
+        (PROCESSOR | {"do_rescale": False}, {}, (None, (0.5, 0.4, 0.3), (0.5, 0.5, 0.5))),
+        # Older files leave out what image processors do by themselves.
+        ({"image_mean": [0.5], "image_std": [0.5]}, {}, (1 / 255, (0.5,), (0.5,))),
+        ({"do_normalize": True, "feature_size": 1}, {}, (None, (), ())),
         # What the user says comes first; what makes no sense is left alone.
         (PROCESSOR, {"scale": 2.0}, (2.0, (), ())),
         (PROCESSOR | {"image_std": [0, 1, 1]}, {}, (None, (), ())),
@@ -163,6 +167,24 @@ def test_pictures_are_scaled_as_the_folder_says(tmp_path, config, given, found):
     # Arrays are taken as they are.
     arrays = prepare_folder_data(tmp_path, DataRequest(np.zeros((1, 3, 4, 4)))).preprocessing
     assert not arrays.is_normalising
+
+
+def test_pictures_beside_arrays_are_refused_unless_the_scale_is_said(tmp_path):
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(PROCESSOR))
+    (tmp_path / "a.png").write_bytes(b"")
+    arrays = np.zeros((1, 3, 4, 4), np.float32)
+    for parts in ((tmp_path / "a.png", arrays), (arrays, tmp_path / "a.png")):
+        with pytest.raises(UsageError, match="one scale does not fit both"):
+            prepare_folder_data(tmp_path, DataRequest(parts[0], eval_data=parts[1]))
+    request = DataRequest(arrays, eval_data=tmp_path / "a.png", preprocessing=Preprocessing(scale=2.0))
+    assert prepare_folder_data(tmp_path, request).preprocessing.scale == 2.0
+
+
+@pytest.mark.parametrize("arrays", [{}, {"ids": np.int64(3)}, {"ids": np.zeros((0, 8))}])
+def test_a_file_without_samples_says_so(tmp_path, arrays):
+    np.savez(tmp_path / "a.npz", **arrays)
+    with pytest.raises(BadInput, match="holds no samples"):
+        take_first_sample(tmp_path / "a.npz")
 
 
 def test_the_first_sample_of_a_file_is_an_example(tmp_path):
