@@ -1,6 +1,6 @@
 """What each algorithm of the quantizer brings: a column of dB for each, ranges and calibration data the same.
 
-``python -m benchmarks.algorithms``; ``make bench-accuracy`` runs it at its end.
+``python -m benchmarks.algorithms``; ``make bench-accuracy ARGS=--with-algorithms`` runs it at its end.
 """
 
 import argparse

@@ -31,7 +31,9 @@ def make(folder: Path = FETCHED) -> None:
     }
     for name, write in makers.items():
         if not (folder / name).exists():
-            write(folder / name)
+            # Beside its place first: a run that is interrupted leaves no half of it.
+            write(folder / f"part_{name}")
+            (folder / f"part_{name}").rename(folder / name)
             print(folder / name, flush=True)
 
 

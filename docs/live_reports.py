@@ -1,4 +1,4 @@
-"""Makes the reports that the website shows: python docs/live_reports.py FOLDER, half a minute.
+"""Makes the reports that the website shows: python docs/live_reports.py FOLDER, a minute.
 
 Each is what its command writes about a model of examples/; nothing is drawn for the website.
 """
@@ -57,7 +57,7 @@ REPORTS = (
 def make_reports(folder: Path) -> None:
     """Runs the commands one after the other; the first that fails ends it with what it said."""
     for report in REPORTS:
-        words = report.words.replace("{}", str(folder.resolve())).split()
+        words = [word.replace("{}", str(folder.resolve())) for word in report.words.split()]
         command = [str(Path(sys.executable).with_name("edgewright")), *words]
         result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         if result.returncode:
