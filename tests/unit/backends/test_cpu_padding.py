@@ -53,6 +53,34 @@ def test_same_padding_of_open_sizes_is_the_engines_own(kind: str, mode: str):
         np.testing.assert_array_equal(model.run(feed)["y"], source.run(None, feed)[0])
 
 
+@pytest.mark.parametrize("mode", ["SAME_UPPER", "SAME_LOWER"])
+@pytest.mark.parametrize(("dilations", "strides"), [([2, 2], [2, 2]), ([1, 2], [2, 1])])
+def test_same_padding_of_windows_with_gaps_is_right_at_open_sizes(mode, dilations, strides):
+    """ONNX Runtime has no such padding of its own: zeros around the image stand in for it."""
+    weight = np.random.default_rng(1).normal(size=(2, 2, 3, 3)).astype(np.float32)
+    attributes = {"dilations": dilations, "strides": strides}
+
+    def make(shape, **more):
+        node = helper.make_node("Conv", ["x", "w"], ["y"], **attributes, **more)
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+        y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+        graph = helper.make_graph([node], "net", [x], [y], [numpy_helper.from_array(weight, "w")])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+    image = np.random.default_rng(0).normal(size=(1, 2, 7, 8)).astype(np.float32)
+    pads = []
+    for size, gap, step in zip((7, 8), dilations, strides, strict=True):
+        total = max((-(-size // step) - 1) * step + 2 * gap + 1 - size, 0)
+        half = total // 2 if mode == "SAME_UPPER" else total - total // 2
+        pads.append((half, total - half))
+    padded = np.pad(image, [(0, 0), (0, 0), *pads])
+    plain = make(list(padded.shape)).SerializeToString()
+    source = onnxruntime.InferenceSession(plain, providers=["CPUExecutionProvider"])
+    expected = source.run(None, {"x": padded})
+    found = ew.convert(make([1, 2, "h", "v"], auto_pad=mode)).run({"x": image})["y"]
+    np.testing.assert_allclose(found, expected[0], rtol=1e-5, atol=1e-5)
+
+
 def test_same_padding_with_gaps_between_windows_runs():
     """ONNX Runtime itself refuses it: the amount of its rule is below zero."""
     node = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[1], strides=[3], auto_pad="SAME_UPPER")

@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,10 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
+from edgewright.ops.activation import ReluMinMax
 from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.elementwise_unary import ElementWiseLog
+from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.reduce_softmax import Softmax
 from tests.native.sum_cases import EXACT, KINDS, long_kernel, weighted
 
@@ -137,3 +140,31 @@ def test_a_softmax_of_pairs_along_another_axis_is_not_taken_for_one_along_the_la
     out = TensorType((1, 5, 2), DType.UFIXED_POINT_8, None, Encoding((1 / 256,), (0,)))
     graph.add(Node("n", Softmax(axis=1), ["x"], ["y"]), [out])
     assert htp_sums(graph, graph.node("n")) is None
+
+
+def test_a_clamp_to_nothing_behind_16_bits_is_zero():
+    wide = TensorType((3, 6), DType.UFIXED_POINT_16, encoding=Encoding((1e-3,), (-32768,), bitwidth=16))
+    graph = Graph("g")
+    graph.add_input("x", replace(wide, shape=(3, 8)))
+    weights = TensorType((6, 8), DType.SFIXED_POINT_8, encoding=Encoding((0.01,), (0,)))
+    graph.add_constant("w", np.ones((6, 8), np.int8), weights)
+    graph.add(Node("p", FullyConnected(), ["x", "w"], ["p"]), [wide])
+    graph.add(Node("y", ReluMinMax(min_value=0.0, max_value=0.0), ["p"], ["y"]), [wide])
+    graph.outputs = ["y"]
+    feed = {"x": np.arange(24, dtype=np.uint16).reshape(3, 8) * 2000}
+    found = find_backend("htp-sim").prepare(graph, RunOptions()).run(feed)["y"]
+    assert np.all(found == 32768)
+
+
+def test_matrices_of_16_bits_that_share_no_element_make_zeros():
+    def make(shape, dtype, offset):
+        return TensorType(shape, dtype, encoding=Encoding((1e-3,), (offset,), bitwidth=16))
+
+    graph = Graph("g")
+    graph.add_input("a", make((1, 2, 0), DType.UFIXED_POINT_16, -31000))
+    graph.add_input("b", make((1, 0, 3), DType.SFIXED_POINT_16, 0))
+    result = make((1, 2, 3), DType.UFIXED_POINT_16, -32768)
+    graph.add(Node("y", MatMul(), ["a", "b"], ["y"]), [result])
+    graph.outputs = ["y"]
+    feed = {"a": np.zeros((1, 2, 0), np.uint16), "b": np.zeros((1, 0, 3), np.int16)}
+    assert np.all(find_backend("htp-sim").prepare(graph, RunOptions()).run(feed)["y"] == 32768)

@@ -159,6 +159,22 @@ def test_booleans_are_gathered_as_integers_and_tuples_are_places(op, indices, op
     assert PASSES["gather_integers"](graph) == 0
 
 
+@pytest.mark.parametrize(
+    ("dtype", "index", "count"),
+    [(np.int8, [100, 2], 1), (np.uint64, [100, 2], 1), (np.int32, [300, 0], 0), (np.int32, [0, -5], 0)],
+)
+def test_places_need_more_bits_than_indices_and_wrong_indices_stay(dtype, index, count):
+    graph = Graph("g")
+    graph.add_input("x", TensorType((300, 4), DType.INT_32))
+    graph.add_constant("i", np.asarray([index], dtype))
+    graph.add(Node("n", GatherNd(), ["x", "i"], ["y"]))
+    graph.outputs = ["y"]
+    assert PASSES["gather_integers"](graph) == count
+    if count:
+        x = np.arange(1200, dtype=np.int32).reshape(300, 4)
+        assert reference.run(graph, {"x": x})["y"].tolist() == [402]
+
+
 WIDE = Conv2d(stride=(1, 1), pad_amount=((1, 1), (1, 1)))
 
 

@@ -59,7 +59,7 @@ class CpuSession:
     ) -> None:
         self._rounding, self._engine = rounding, engine
         self._outputs = list(dict.fromkeys((*graph.outputs, *options.extra_outputs)))
-        self._graph = with_decoded_weights(_write_for(engine, graph, rounding), keep=self._outputs)
+        self._graph = with_decoded_weights(_write_for(engine, graph, rounding, options), keep=self._outputs)
         self._options = options
         self._steps = self._prepare()
         self._say_what_is_slow()
@@ -188,10 +188,12 @@ class CpuSession:
         return steps
 
 
-def _write_for(engine: Engine, graph: Graph, rounding: Rounding) -> Graph:
+def _write_for(engine: Engine, graph: Graph, rounding: Rounding, options: RunOptions) -> Graph:
     """The graph with the ops that an engine is fastest with."""
     if engine is ON_PROCESSOR:
-        graph = with_sunk_moves(with_lengths(graph))
+        graph = with_lengths(graph)
+        # What a move has made is gone behind a function: nobody may ask for it.
+        graph = graph if options.extra_outputs else with_sunk_moves(graph)
     changed = with_integer_ops(graph)
     # Where results are rounded later on, means are added up as they were: the last bit counts.
     is_real = changed is graph and rounding is PLAIN and engine is ON_PROCESSOR

@@ -5,7 +5,7 @@ The engine does so by itself, except in the branches of an If.
 
 from edgewright.backends.cpu.patterns import cast_op
 from edgewright.ir.graph import Graph, Node
-from edgewright.ops.elementwise import ElementWiseSelect
+from edgewright.ops.elementwise import ElementWiseSelect, Unary
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.passes.clean.merge_moves import merge_moves
 
@@ -48,13 +48,7 @@ def _find_move(graph: Graph, node: Node) -> Node | None:
         return None
     kinds = [graph.types[value] for value in (*node.inputs, *node.outputs)]
     is_plain = kinds[0] == kinds[1] and kinds[0].encoding is None and kinds[0].rank > 1
-    return move if is_plain and _is_pointwise(graph, node) else None
-
-
-def _is_pointwise(graph: Graph, node: Node) -> bool:
-    """Whether no axis matters: the op stays the same when all of them change places."""
-    kind = graph.types[node.inputs[0]]
-    return node.op.permuted((*range(1, kind.rank), 0), kind) == (node.op, [True])
+    return move if is_plain and isinstance(node.op.specific(), Unary) else None
 
 
 def _swap(graph: Graph, move: Node, node: Node) -> Node:

@@ -34,12 +34,14 @@ def write_padding(
 
 def _find_automatic_mode(image: TensorType, geometry: Geometry, size: Sequence[int]) -> str:
     """Which "same" padding of ONNX the symbolic amounts are; "" where they are neither."""
-    reach = [(count - 1) * step + 1 for count, step in zip(size, geometry.dilation, strict=True)]
-    if any(window < step for window, step in zip(reach, geometry.stride, strict=True)):
+    if any(step > 1 for step in geometry.dilation):
+        # The engine has none for windows with gaps.
+        return ""
+    if any(window < step for window, step in zip(size, geometry.stride, strict=True)):
         # The engine would cut off what no window sees, and refuses to.
         return ""
     for mode in ("SAME_UPPER", "SAME_LOWER"):
         is_upper = mode == "SAME_UPPER"
-        if geometry.pads == make_same_pads(image.shape[1:-1], reach, geometry.stride, is_upper=is_upper):
+        if geometry.pads == make_same_pads(image.shape[1:-1], size, geometry.stride, is_upper=is_upper):
             return mode
     return ""

@@ -55,7 +55,8 @@ def _find_bounds(graph: Graph, node: Node) -> Encoding | None:
     """What sums of 16 bits are stored in before they are clamped to bounds within the output's range."""
     kind = graph.types[node.outputs[0]]
     low, high = node.op.value_range()
-    if not node.op.is_clamp or low or np.isinf(high) or not is_wide(kind) or kind.encoding is None:
+    is_bounded = not low and 0 < high < np.inf
+    if not node.op.is_clamp or not is_bounded or not is_wide(kind) or kind.encoding is None:
         return None
     last = (1 << kind.encoding.bitwidth) - 1
     is_within = np.rint(high / kind.encoding.scales[0]) - kind.encoding.offsets[0] < last

@@ -48,7 +48,7 @@ def multiply_wide_matrices(graph: Graph, node: Node) -> SumForm | None:
     first, second, result = (graph.types[value] for value in (*node.inputs[:2], node.outputs[0]))
     if any(node.inputs[2:]) or not set(node.inputs).isdisjoint(graph.constants):
         return None
-    if not (is_wide(first) and is_wide(result) and _is_symmetric(second)):
+    if 0 in first.shape or not (is_wide(first) and is_wide(result) and _is_symmetric(second)):
         return None
     a, b, y = (kind.encoding for kind in (first, second, result))
     assert a is not None

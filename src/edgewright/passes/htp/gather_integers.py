@@ -47,14 +47,18 @@ def _pick_flat(graph: Graph, node: Node) -> bool:
         return False
     shape, width = data.static_shape(), tuples.shape[-1]
     lengths = np.asarray(shape[:width])
-    places = np.ravel_multi_index(tuple(np.moveaxis(tuples % lengths, -1, 0)), shape[:width])
+    whole = tuples.astype(np.int64)
+    if ((whole < -lengths) | (whole >= lengths)).any():
+        return False
+    places = np.ravel_multi_index(tuple(np.moveaxis(whole % lengths, -1, 0)), shape[:width])
     rows = (prod(shape[:width]), *shape[width:])
     types = graph.output_types(node)
     graph.remove(node)
     flat, index = graph.fresh_name(f"{node.inputs[0]}_flat"), graph.fresh_name(f"{node.inputs[1]}_flat")
     reshape = Node(graph.fresh_name(f"{node.name}_flat"), Reshape(shape=rows), [node.inputs[0]], [flat])
     graph.add(reshape, [replace(data, shape=rows, layout=None)])
-    kind = graph.types[node.inputs[1]].with_shape(places.shape)
-    graph.add_constant(index, places.astype(tuples.dtype), kind, of=node.inputs[1])
+    # Places are more than the indices of one axis, which a narrow type may hold.
+    kind = graph.types[node.inputs[1]].with_shape(places.shape).with_dtype(DType.INT_32)
+    graph.add_constant(index, np.asarray(places, np.int32), kind, of=node.inputs[1])
     graph.add(replace(node, op=Gather(axis=0), inputs=[flat, index]), types)
     return True
