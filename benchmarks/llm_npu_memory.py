@@ -55,10 +55,14 @@ QWEN_2_5_HALF: dict[str, Any] = {
 SHAPES = {"phi-4-mini": PHI_4_MINI, "qwen2.5-0.5b": QWEN_2_5_HALF}
 CHILD = """
 import json, resource, sys
+from pathlib import Path
 from edgewright.llm.npu.build_model import BuildRequest, build_language_model
 built = build_language_model(BuildRequest(**json.loads(sys.argv[1])))
 usage = resource.getrusage(resource.RUSAGE_SELF)
-record = {"peak_mb": usage.ru_maxrss // 1024, "processor_s": round(usage.ru_utime + usage.ru_stime)}
+# Not maxrss of the usage: that is the parent's, too, which may have written the checkpoint.
+status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+record = {"peak_mb": int(status["VmHWM"].split()[0]) // 1024}
+record |= {"processor_s": round(usage.ru_utime + usage.ru_stime)}
 record |= {"seconds": round(built.seconds), "parts": built.parts, "weights": built.parameters}
 print(json.dumps(record | {"file_mb": {name: size // 10**6 for name, size in built.file_bytes.items()}}))
 """

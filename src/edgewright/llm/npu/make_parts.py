@@ -1,6 +1,5 @@
 """From a checkpoint to the graphs of all parts, one layer in memory at a time."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -17,6 +16,7 @@ from edgewright.llm.npu.decoder_graph import EMBEDDINGS
 from edgewright.llm.npu.join_graphs import join_graphs
 from edgewright.llm.npu.manifest import INSIDE, PREFILL, GraphShape, Manifest, Part
 from edgewright.llm.npu.matrices import cut_head
+from edgewright.llm.npu.merge_encodings import iterate_merged
 from edgewright.llm.npu.quantize_blocks import BlockQuantizer, Entry, QuantizedBlock
 from edgewright.llm.quantize_checkpoint import Quantized, quantize_checkpoint
 from edgewright.llm.recipe import Recipe
@@ -41,23 +41,7 @@ class MadeModel:
     def iterate_encodings(self) -> Iterator[bytes]:
         """A JSON file of all encodings, as AIMET writes them; one block is in memory at a time."""
         files = [block.encodings for number in sorted(self.blocks) for block in self.blocks[number]]
-        plain: dict[str, Any] = {}
-        lists: dict[str, None] = {}
-        for record in map(_read_record, files):
-            names = [key for key, value in record.items() if isinstance(value, list)]
-            lists |= dict.fromkeys(names)
-            plain = _merge(plain, {key: value for key, value in record.items() if key not in names})
-        yield json.dumps(plain)[:-1].encode()
-        for key in lists:
-            yield f",\n{json.dumps(key)}: [".encode()
-            known: set[str] = set()
-            for entry in (entry for file in files for entry in _read_record(file).get(key, [])):
-                if entry["name"] not in known:
-                    yield f"{',' if known else ''}\n {json.dumps(entry)}".encode()
-                # What one block gives and the next takes is in both.
-                known.add(entry["name"])
-            yield b"\n]"
-        yield b"}\n"
+        return iterate_merged(files)
 
     def join_part(self, part: Part, kind: str) -> Graph:
         """A graph of a part."""
@@ -71,21 +55,6 @@ class MadeModel:
         for block in (block for blocks in self.blocks.values() for block in blocks):
             for array in (array for graph in block.graphs.values() for array in graph.constants.values()):
                 release_pages(array)
-
-
-def _read_record(file: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(file.read_bytes())
-    return content
-
-
-def _merge(first: Any, second: Any) -> Any:
-    """Documents within documents: lists one after another, of all else the later."""
-    if isinstance(first, list) and isinstance(second, list):
-        return first + second
-    if not isinstance(first, dict) or not isinstance(second, dict):
-        return second
-    shared = {key: _merge(first[key], second[key]) for key in first if key in second}
-    return first | second | shared
 
 
 def make_model(
