@@ -43,7 +43,10 @@ def main() -> None:
     for name, write in MAKERS.items():
         if not (folder / name).exists():
             torch.manual_seed(0)
-            write(folder / name)
+            # A model that was cut short must not pass for one that is there.
+            unfinished = folder / f"unfinished_{name}"
+            write(unfinished)
+            unfinished.rename(folder / name)
             print(folder / name, flush=True)
     if options.phi and not (folder / "tinyphi.onnx").exists():
         write_phi(options.phi, folder)
