@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from edgewright.backends.cpu.fused_steps import SumSteps, round_in_one_pass, split_in_one_pass, sum_channels
+from edgewright.backends.cpu.fused_products import multiply_in_one_pass
+from edgewright.backends.cpu.fused_steps import SumSteps, round_in_one_pass, split_in_one_pass
 from edgewright.backends.cpu.halves import HalfArithmetic
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
@@ -50,7 +51,11 @@ class IntegerProduct:
     units: Array
     bias: Array
     window: Geometry | None = None
+    # Of the window.
+    places: tuple[int, ...] = (1, 1)
     is_depthwise: bool = False
+    # Whether our kernel computes it, together with the steps: it needs a window.
+    is_fused: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,13 +113,21 @@ class Rounding:
 PLAIN = Rounding()
 
 
+def write_fused_product(w: "Writer", node: Node, form: SumForm) -> str:
+    """The integers that are stored for a product that our kernel computes."""
+    given, stored = (w.graph.types[value] for value in (node.inputs[0], node.outputs[0]))
+    assert form.product is not None
+    assert given.encoding is not None
+    assert stored.encoding is not None
+    taken = SumSteps(form.steps, *_list_joining_steps(form.wide))
+    zeros = (-given.encoding.offsets[0], -stored.encoding.offsets[0])
+    return multiply_in_one_pass(w, w.value(node.inputs[0]), form.product, taken, zeros, stored.dtype)
+
+
 def write_product(w: "Writer", node: Node, product: IntegerProduct, rows: str, zero: Array) -> str:
     """The sums of a product of the last axis, in real numbers that hold them exactly; rows have 8 bits."""
-    if product.window is not None and product.is_depthwise:
-        return sum_channels(w, rows, (product.matrix, product.units, product.bias), product.window, int(zero))
     if product.window is not None:
-        size = w.graph.constants[node.inputs[1]].shape[:2]
-        parts = list_window_parts(w, rows, product.window, size, zero)
+        parts = list_window_parts(w, rows, product.window, product.places, zero)
         rows = w.node("Concat", *parts, axis=3) if len(parts) > 1 else parts[0]
     elif _is_folded(w, node, product):
         rows = w.node("Reshape", rows, w.ints((-1, len(product.matrix))))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgewright.backends.cpu.fused_steps import has_depthwise_kernel
+from edgewright.backends.cpu.fused_products import has_product_kernels
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm, WideSums
 from edgewright.backends.htp.gated_sums import cut_gated, gate_sums, is_cut_at_zero, is_gated, pass_sums
 from edgewright.backends.htp.requantize import (
@@ -75,11 +75,19 @@ class Product:
 
     @property
     def channel_window(self) -> Geometry | None:
-        """Of a depthwise convolution that the engine has a kernel for: as many filters as channels."""
+        """Of a depthwise convolution that we have a kernel for: as many filters as channels."""
         op, given = self.channelwise, self.graph.types[self.node.inputs[0]]
-        if op is None or not given.is_static or not has_depthwise_kernel():
+        if op is None or not given.is_static or not has_product_kernels():
             return None
         return op.geometry(given.shape[-1]) if self.weights.shape[-1] == given.shape[-1] else None
+
+    @property
+    def group_window(self) -> Geometry | None:
+        """Of a convolution that our kernel is fastest with: in groups, of a few channels or many places."""
+        given = self.graph.types[self.node.inputs[0]]
+        if not isinstance(self.node.op, Conv2d) or not given.is_static or not has_product_kernels():
+            return None
+        return None if self.window is not None else self.node.op.geometry(given.shape[-1])
 
     @property
     def window(self) -> Geometry | None:
@@ -192,16 +200,21 @@ def _write_form(
     product: Product, unit: Array, bias: Array, steps: tuple[Step, ...], wide: WideSums | None = None
 ) -> SumForm:
     """A product of integers where the engine has one, else an op on whole numbers."""
-    node, stored, window = product.node, product.weights, product.window
+    node, stored = product.node, product.weights
     added = (bias * unit).astype(np.float32) if bias.size else np.zeros(unit.shape, np.float32)
     if (channels := product.channel_window) is not None:
         matrix = stored.reshape(*stored.shape[:2], stored.shape[-1]).astype(np.int8)
-        integers = IntegerProduct(matrix, unit.astype(np.float32), added, channels, is_depthwise=True)
+        integers = IntegerProduct(
+            matrix, unit.astype(np.float32), added, channels, is_depthwise=True, is_fused=True
+        )
         return SumForm({}, {}, steps, integers, wide=wide)
-    if window is not None:
-        matrix = stored.reshape(-1, stored.shape[-1]).astype(np.int8)
-        is_plain = stored.shape[:2] == (1, 1) and window == POINT
-        integers = IntegerProduct(matrix, unit.astype(np.float32), added, None if is_plain else window)
+    if (window := product.group_window or product.window) is not None:
+        matrix, places = stored.reshape(-1, stored.shape[-1]).astype(np.int8), stored.shape[:2]
+        is_fused = product.group_window is not None
+        is_plain = places == (1, 1) and window == POINT and not is_fused
+        integers = IntegerProduct(
+            matrix, unit.astype(np.float32), added, None if is_plain else window, places, is_fused=is_fused
+        )
         return SumForm({}, {}, steps, integers, wide=wide)
     if product.axis == 0:
         matrix = np.ascontiguousarray(stored.T).astype(np.int8)
