@@ -1,19 +1,9 @@
 /* Convolutions of 8 and 16 bits, channels last: sums of a few places at a time, which are rounded and stored while
  * the cache still has them. */
 
-/* The places of a window that lie inside of an image, along one axis. */
-typedef struct {
-  int64_t first;
-  int64_t end;
-  int64_t start;
-} Span;
-
-static Span find_span(int64_t at, const Window *window, int axis, int64_t places, int64_t size) {
-  Span span = {0, places, at * window->stride[axis] - window->before[axis]};
-  while (span.first < places && span.start + span.first * window->gap[axis] < 0) span.first++;
-  while (span.end > span.first && span.start + (span.end - 1) * window->gap[axis] >= size) span.end--;
-  return span;
-}
+#ifdef __AVX512VNNI__
+#include <immintrin.h>
+#endif
 
 static int64_t count_places(const Window *window, int axis, int64_t size, int64_t places) {
   const int64_t room = size + window->before[axis] + window->after[axis] - (places - 1) * window->gap[axis] - 1;
@@ -33,10 +23,19 @@ typedef struct {
   /* Of the image, of the window, of the result. */
   int64_t height, width, channels, rows, columns, made_height, made_width, made_channels;
   int64_t groups, quads, lanes;
-  /* Sums of one byte, and of the other. */
+  /* Of rows of bytes that are multiplied; whether those of the image serve. */
+  int64_t stride;
+  int is_plain;
+  /* Of high and low bytes, or of the only ones: zeros, sums, what is multiplied at once, images. */
+  int32_t zeros[2];
   float *sums[2];
   uint8_t *bytes[2];
+  const uint8_t *planes[2];
   int32_t *tile;
+  /* Of a depthwise product: what each place of the window sees, and its weights as they are multiplied. */
+  const uint8_t **seen;
+  int8_t *packed;
+  int32_t *begins;
 } Product;
 
 static int64_t find_place(const Product *p, int64_t y, int64_t x) { return (y * p->width + x) * p->channels; }
@@ -47,92 +46,126 @@ static void store_sums(const Product *p, void *out, int64_t at, int64_t count) {
   round_rows(p->kernel, p->sums[0], is_wide ? p->sums[1] : NULL, stored, count, p->operands);
 }
 
-/* The sums of some channels at one place; `count` is a constant wherever this is used, so that sums stay in
- * registers. A byte less its zero times a weight has 16 bits. */
-#define DEFINE_LANES(name, type, read)                                                                          \
-  static inline __attribute__((always_inline)) void name(const Product *p, Span rows, Span columns, int64_t from, \
-                                                         int count, int zero, float *restrict out) {            \
-    int32_t sums[WIDEST] = {0};                                                                                 \
-    const int16_t less = (int16_t)zero;                                                                         \
-    for (int64_t row = rows.first; row < rows.end; row++)                                                       \
-      for (int64_t column = columns.first; column < columns.end; column++) {                                    \
-        const int64_t y = rows.start + row * p->kernel->window.gap[0];                                          \
-        const int64_t x = columns.start + column * p->kernel->window.gap[1];                                    \
-        const type *restrict values = (const type *)p->image + find_place(p, y, x) + from;                      \
-        const int8_t *restrict factors = p->weights + (row * p->columns + column) * p->channels + from;         \
-        for (int i = 0; i < count; i++) sums[i] += (int16_t)((int16_t)((int16_t)(read) - less) * factors[i]);   \
-      }                                                                                                         \
-    for (int i = 0; i < count; i++) out[from + i] = (float)sums[i] * p->units[from + i] + p->bias[from + i];    \
-  }
-
-DEFINE_LANES(sum_bytes, uint8_t, values[i])
-DEFINE_LANES(sum_high, uint16_t, values[i] >> 8)
-DEFINE_LANES(sum_low, uint16_t, values[i] & 255)
-
-#define DEFINE_PLACE(name, sum)                                                                              \
-  static void name(const Product *p, Span rows, Span columns, int zero, float *restrict out) {              \
-    int64_t channel = 0;                                                                                     \
-    for (; channel + WIDEST <= p->channels; channel += WIDEST) sum(p, rows, columns, channel, WIDEST, zero, out); \
-    for (; channel + NARROW <= p->channels; channel += NARROW) sum(p, rows, columns, channel, NARROW, zero, out); \
-    for (; channel < p->channels; channel++) sum(p, rows, columns, channel, 1, zero, out);                   \
-  }
-
-DEFINE_PLACE(sum_place, sum_bytes)
-DEFINE_PLACE(sum_high_place, sum_high)
-DEFINE_PLACE(sum_low_place, sum_low)
-
-/* A depthwise convolution: a row of results at a time, or what fits. */
-static void compute_one_depthwise(Product *p, void *out) {
+/* What a place of the window sees in a depthwise convolution: the channels there, or as many zeros beside the image. */
+static const uint8_t *find_channels(const Product *p, int byte, int64_t place, int64_t y, int64_t x) {
   const Window *window = &p->kernel->window;
-  const int zero = (int)p->kernel->given;
-  int64_t filled = 0, written = 0;
-  for (int64_t y = 0; y < p->made_height; y++) {
-    const Span rows = find_span(y, window, 0, p->rows, p->height);
-    for (int64_t x = 0; x < p->made_width; x++, filled++) {
-      const Span columns = find_span(x, window, 1, p->columns, p->width);
-      if (filled == TILE_ROWS) {
-        store_sums(p, out, written * p->channels, filled * p->channels);
-        written += filled;
-        filled = 0;
-      }
-      if (p->kernel->is_wide) {
-        sum_high_place(p, rows, columns, zero >> 8, p->sums[0] + filled * p->channels);
-        sum_low_place(p, rows, columns, zero & 255, p->sums[1] + filled * p->channels);
-      } else sum_place(p, rows, columns, zero, p->sums[0] + filled * p->channels);
-    }
-  }
-  store_sums(p, out, written * p->channels, filled * p->channels);
+  const int64_t from_y = y * window->stride[0] - window->before[0] + place / p->columns * window->gap[0];
+  const int64_t from_x = x * window->stride[1] - window->before[1] + place % p->columns * window->gap[1];
+  const int is_inside = from_y >= 0 && from_y < p->height && from_x >= 0 && from_x < p->width;
+  return is_inside ? p->planes[byte] + find_place(p, from_y, from_x) : p->bytes[byte];
 }
 
-/* What the window sees at one place of one group, as one row of bytes (of 16 bits: two), zeros at its end. */
-static void gather_row(const Product *p, int64_t y, int64_t x, int64_t group, int64_t row) {
-  const Window *window = &p->kernel->window;
-  const int64_t depth = p->channels / p->groups, length = p->quads * 4;
-  uint8_t *restrict high = p->bytes[0] + row * length, *restrict low = p->bytes[1] + row * length;
-  const int given = (int)p->kernel->given;
-  int64_t at = 0;
-  for (int64_t i = 0; i < p->rows; i++)
-    for (int64_t j = 0; j < p->columns; j++, at += depth) {
-      const int64_t from_y = y * window->stride[0] - window->before[0] + i * window->gap[0];
-      const int64_t from_x = x * window->stride[1] - window->before[1] + j * window->gap[1];
-      const int is_inside = from_y >= 0 && from_y < p->height && from_x >= 0 && from_x < p->width;
-      const int64_t place = is_inside ? find_place(p, from_y, from_x) + group * depth : 0;
-      if (p->kernel->is_wide) {
-        const uint16_t *restrict words = (const uint16_t *)p->image + place;
-        for (int64_t k = 0; k < depth; k++) {
-          const int word = is_inside ? words[k] : given;
-          high[at + k] = (uint8_t)(word >> 8);
-          low[at + k] = (uint8_t)word;
-        }
-      } else if (is_inside) memcpy(high + at, (const uint8_t *)p->image + place, (size_t)depth);
-      else memset(high + at, given, (size_t)depth);
+/* The sums of some channels at one place, of bytes that are counted from zero. */
+#ifdef __AVX512VNNI__
+/* Four places of the window are multiplied at once, which brings the channels of a block into another order. */
+#define ORDER(channel) (((channel) >> 2 & 3) * LANES + ((channel) >> 4) * 4 + ((channel) & 3))
+
+/* Weights [quads, lanes, 4], zeros at the ends, and what takes the zeros off the sums: [bytes, lanes]. */
+static void pack_channels(Product *p) {
+  const int64_t window = p->rows * p->columns;
+  memset(p->packed, 0, (size_t)(p->quads * p->lanes * 4));
+  memset(p->begins, 0, (size_t)(2 * p->lanes) * sizeof(int32_t));
+  for (int64_t place = 0; place < window; place++)
+    for (int64_t i = 0; i < p->channels; i++) {
+      const int64_t lane = i / CHANNELS * CHANNELS + ORDER(i % CHANNELS);
+      const int8_t weight = p->weights[place * p->channels + i];
+      p->packed[(place / 4 * p->lanes + lane) * 4 + place % 4] = weight;
+      for (int byte = 0; byte < 2; byte++) p->begins[byte * p->lanes + lane] -= weight * p->zeros[byte];
     }
+}
+
+static void sum_channels(const Product *p, int byte, int64_t from, int64_t count, float *restrict out) {
+  const __mmask64 mask = count < CHANNELS ? ((__mmask64)1 << count) - 1 : ~(__mmask64)0;
+  int32_t whole[CHANNELS];
+  __m512i sums[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++) sums[i] = _mm512_loadu_si512(p->begins + byte * p->lanes + from + i * LANES);
+  for (int64_t quad = 0; quad < p->quads; quad++) {
+    const int8_t *weights = p->packed + (quad * p->lanes + from) * 4;
+    __m512i values[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) values[i] = _mm512_maskz_loadu_epi8(mask, p->seen[quad * 4 + i] + from);
+    const __m512i low[2] = {_mm512_unpacklo_epi8(values[0], values[1]), _mm512_unpacklo_epi8(values[2], values[3])};
+    const __m512i high[2] = {_mm512_unpackhi_epi8(values[0], values[1]), _mm512_unpackhi_epi8(values[2], values[3])};
+    const __m512i fours[4] = {_mm512_unpacklo_epi16(low[0], low[1]), _mm512_unpackhi_epi16(low[0], low[1]),
+                              _mm512_unpacklo_epi16(high[0], high[1]), _mm512_unpackhi_epi16(high[0], high[1])};
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+      sums[i] = _mm512_dpbusd_epi32(sums[i], fours[i], _mm512_loadu_si512(weights + i * LANES * 4));
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++) {
+    _mm_storeu_si128((__m128i *)(whole + 4 * i), _mm512_extracti32x4_epi32(sums[i], 0));
+    _mm_storeu_si128((__m128i *)(whole + 4 * i + LANES), _mm512_extracti32x4_epi32(sums[i], 1));
+    _mm_storeu_si128((__m128i *)(whole + 4 * i + 2 * LANES), _mm512_extracti32x4_epi32(sums[i], 2));
+    _mm_storeu_si128((__m128i *)(whole + 4 * i + 3 * LANES), _mm512_extracti32x4_epi32(sums[i], 3));
+  }
+  for (int64_t i = 0; i < count; i++) out[i] = (float)whole[i] * p->units[from + i] + p->bias[from + i];
+}
+#else
+static void pack_channels(Product *p) { (void)p; }
+
+/* A byte less its zero times a weight has 16 bits. */
+static void sum_channels(const Product *p, int byte, int64_t from, int64_t count, float *restrict out) {
+  const int16_t zero = (int16_t)p->zeros[byte];
+  int32_t whole[CHANNELS] = {0};
+  for (int64_t place = 0; place < p->rows * p->columns; place++) {
+    const uint8_t *restrict values = p->seen[place] + from;
+    const int8_t *restrict factors = p->weights + place * p->channels + from;
+    for (int64_t i = 0; i < count; i++) whole[i] += (int16_t)((int16_t)(values[i] - zero) * factors[i]);
+  }
+  for (int64_t i = 0; i < count; i++) out[i] = (float)whole[i] * p->units[from + i] + p->bias[from + i];
+}
+#endif
+
+static void sum_place(const Product *p, int byte, int64_t y, int64_t x, float *out) {
+  const int64_t window = p->rows * p->columns;
+  for (int64_t place = 0; place < p->quads * 4; place++)
+    p->seen[place] = place < window ? find_channels(p, byte, place, y, x) : p->bytes[byte];
+  for (int64_t from = 0; from < p->channels; from += CHANNELS)
+    sum_channels(p, byte, from, p->channels - from < CHANNELS ? p->channels - from : CHANNELS, out + from);
+}
+
+/* A depthwise convolution, some places at a time. */
+static void compute_one_depthwise(Product *p, void *out) {
+  const int64_t places = p->made_height * p->made_width;
+  for (int64_t first = 0; first < places; first += TILE_ROWS) {
+    const int64_t count = places - first < TILE_ROWS ? places - first : TILE_ROWS;
+    for (int64_t row = 0; row < count; row++)
+      for (int byte = 0; byte <= p->kernel->is_wide; byte++)
+        sum_place(p, byte, (first + row) / p->made_width, (first + row) % p->made_width,
+                  p->sums[byte] + row * p->channels);
+    store_sums(p, out, first * p->channels, count * p->channels);
+  }
+}
+
+/* What the window sees at one place of one group, as one row of bytes; zeros at its end stay. */
+static void gather_row(const Product *p, int byte, int64_t place, int64_t group, uint8_t *restrict row) {
+  const Window *window = &p->kernel->window;
+  const int64_t depth = p->channels / p->groups;
+  const int64_t y = place / p->made_width * window->stride[0] - window->before[0];
+  const int64_t x = place % p->made_width * window->stride[1] - window->before[1];
+  const int is_dense = p->groups == 1 && window->gap[1] == 1 && x >= 0 && x + p->columns <= p->width;
+  for (int64_t i = 0; i < p->rows; i++, row += p->columns * depth) {
+    const int64_t from_y = y + i * window->gap[0];
+    const int is_inside = from_y >= 0 && from_y < p->height;
+    const uint8_t *line = p->planes[byte] + find_place(p, is_inside ? from_y : 0, 0) + group * depth;
+    if (is_inside && is_dense) {
+      memcpy(row, line + x * depth, (size_t)(p->columns * depth));
+      continue;
+    }
+    for (int64_t j = 0; j < p->columns; j++) {
+      const int64_t from_x = x + j * window->gap[1];
+      if (is_inside && from_x >= 0 && from_x < p->width)
+        memcpy(row + j * depth, line + from_x * p->channels, (size_t)depth);
+      else memset(row + j * depth, p->zeros[byte], (size_t)depth);
+    }
+  }
 }
 
 /* A tile of sums: rows of bytes times some lanes of weights, four bytes at a time. The same whole numbers either
  * way; a processor that has an instruction for four bytes is told so. */
 #ifdef __AVX512VNNI__
-#include <immintrin.h>
 static inline __attribute__((always_inline)) void multiply_lanes(const Product *p, const uint8_t *rows,
                                                                  const int8_t *weights, const int32_t *starts,
                                                                  int32_t *out, const int vectors) {
@@ -149,7 +182,7 @@ static inline __attribute__((always_inline)) void multiply_lanes(const Product *
 #pragma GCC unroll 8
     for (int row = 0; row < TILE_ROWS; row++) {
       int32_t four;
-      memcpy(&four, rows + (row * p->quads + quad) * 4, sizeof four);
+      memcpy(&four, rows + row * p->stride + quad * 4, sizeof four);
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; v++)
         sums[row][v] = _mm512_dpbusd_epi32(sums[row][v], _mm512_set1_epi32(four), factors[v]);
@@ -168,7 +201,7 @@ static inline __attribute__((always_inline)) void multiply_lanes(const Product *
     int32_t sums[MOST_VECTORS * LANES];
     for (int i = 0; i < vectors * LANES; i++) sums[i] = starts[i];
     for (int64_t quad = 0; quad < p->quads; quad++) {
-      const uint8_t *four = rows + (row * p->quads + quad) * 4;
+      const uint8_t *four = rows + row * p->stride + quad * 4;
       const int8_t *restrict factors = weights + quad * p->lanes * 4;
       for (int i = 0; i < vectors * LANES; i++)
         sums[i] += four[0] * factors[4 * i] + four[1] * factors[4 * i + 1] + four[2] * factors[4 * i + 2] +
@@ -193,14 +226,27 @@ static void multiply_tile(const Product *p, const uint8_t *rows, const int8_t *w
   }
 }
 
+/* Rows of bytes of some places, and how far they are apart: those of the image itself, where that has them side by
+ * side and enough behind them. */
+static const uint8_t *find_rows(Product *p, int byte, int64_t first, int64_t count, int64_t group) {
+  const int64_t places = p->made_height * p->made_width;
+  if (p->is_plain && (places - first - count) * p->channels >= 4) {
+    p->stride = p->channels;
+    return p->planes[byte] + first * p->channels + group * (p->channels / p->groups);
+  }
+  p->stride = p->quads * 4;
+  for (int64_t row = 0; row < count; row++)
+    gather_row(p, byte, first + row, group, p->bytes[byte] + row * p->stride);
+  return p->bytes[byte];
+}
+
 /* The sums of one group of channels of some places. */
-static void multiply_group(const Product *p, int64_t first, int64_t count, int64_t group) {
+static void multiply_group(Product *p, int64_t first, int64_t count, int64_t group) {
   const int64_t width = p->made_channels / p->groups, from = group * width;
   const int8_t *weights = p->weights + group * p->quads * p->lanes * 4;
-  for (int64_t row = 0; row < count; row++)
-    gather_row(p, (first + row) / p->made_width, (first + row) % p->made_width, group, row);
   for (int byte = 0; byte <= p->kernel->is_wide; byte++) {
-    multiply_tile(p, p->bytes[byte], weights, p->starts + (byte * p->groups + group) * p->lanes);
+    const uint8_t *rows = find_rows(p, byte, first, count, group);
+    multiply_tile(p, rows, weights, p->starts + (byte * p->groups + group) * p->lanes);
     for (int64_t row = 0; row < count; row++) {
       float *restrict sums = p->sums[byte] + row * p->made_channels + from;
       const int32_t *restrict whole = p->tile + row * p->lanes;
@@ -218,76 +264,103 @@ static void compute_one_product(Product *p, void *out) {
   }
 }
 
-/* Room for what is computed at once; 0 where there is none. */
-static int make_room(Product *p) {
-  const size_t sums = (size_t)(TILE_ROWS * p->made_channels), bytes = (size_t)(TILE_ROWS * p->quads * 4);
-  const size_t tile = (size_t)(TILE_ROWS * p->lanes);
-  float *room = malloc(2 * sums * sizeof(float) + 2 * bytes + tile * sizeof(int32_t));
-  if (room == NULL) return 0;
-  p->sums[0] = room;
-  p->sums[1] = room + sums;
-  p->tile = (int32_t *)(room + 2 * sums);
-  p->bytes[0] = (uint8_t *)(p->tile + tile);
+/* Room for what is computed at once; NULL where there is none. */
+static void *make_room(Product *p, int64_t image) {
+  const size_t sums = (size_t)(TILE_ROWS * p->made_channels), tile = (size_t)(TILE_ROWS * p->lanes);
+  const size_t bytes = (size_t)(TILE_ROWS * p->quads * 4 + p->lanes), packed = (size_t)(p->quads * p->lanes * 4);
+  const size_t seen = (size_t)(p->quads * 4), planes = p->kernel->is_wide ? (size_t)image : 0;
+  char *room = malloc(seen * sizeof(void *) + 2 * sums * sizeof(float) + (tile + 2 * (size_t)p->lanes) * sizeof(int32_t) +
+                      2 * bytes + packed + 2 * planes);
+  if (room == NULL) return NULL;
+  p->seen = (const uint8_t **)room;
+  p->sums[0] = (float *)(p->seen + seen);
+  p->sums[1] = p->sums[0] + sums;
+  p->tile = (int32_t *)(p->sums[1] + sums);
+  p->begins = p->tile + tile;
+  p->bytes[0] = (uint8_t *)(p->begins + 2 * p->lanes);
   p->bytes[1] = p->bytes[0] + bytes;
-  memset(p->bytes[0], 0, 2 * bytes);
-  return 1;
+  p->packed = (int8_t *)(p->bytes[1] + bytes);
+  p->planes[0] = (uint8_t *)p->packed + packed;
+  p->planes[1] = p->planes[0] + planes;
+  return room;
 }
 
-static void compute_images(Product *p, const Shape *shape, Shape *made, void *context,
-                           void (*compute_one)(Product *, void *)) {
-  const int64_t size = p->kernel->is_wide ? 2 : 1;
-  p->height = shape->sizes[1];
-  p->width = shape->sizes[2];
-  p->channels = shape->sizes[3];
-  p->made_height = made->sizes[1] = count_places(&p->kernel->window, 0, p->height, p->rows);
-  p->made_width = made->sizes[2] = count_places(&p->kernel->window, 1, p->width, p->columns);
-  p->made_channels = made->sizes[3];
-  const int64_t count = made->sizes[1] * made->sizes[2] * made->sizes[3];
-  char *out = make_output(context, 0, made);
-  if (out == NULL || !make_room(p)) return;
-  for (int64_t image = 0; image < shape->sizes[0]; image++, out += count * size) {
-    compute_one(p, out);
-    p->image = (const char *)p->image + p->height * p->width * p->channels * size;
+/* The bytes of one image: its own, or high and low ones. */
+static void read_image(Product *p, const void *image, int64_t count) {
+  if (!p->kernel->is_wide) {
+    p->planes[0] = image;
+    return;
   }
-  free(p->sums[0]);
+  const uint16_t *restrict words = image;
+  uint8_t *restrict high = (uint8_t *)p->planes[0], *restrict low = (uint8_t *)p->planes[1];
+  for (int64_t i = 0; i < count; i++) {
+    high[i] = (uint8_t)(words[i] >> 8);
+    low[i] = (uint8_t)words[i];
+  }
 }
 
-/* Inputs: images, weights [rows, columns, channels], a unit and a bias for each channel, operands of the steps. */
-static void compute_depthwise(void *state, void *context) {
-  const Kernel *kernel = state;
-  Shape shape, kernels, steps, ignored;
-  Product p = {.kernel = kernel};
-  p.image = read_input(context, 0, &shape);
-  p.weights = read_input(context, 1, &kernels);
-  p.units = read_input(context, 2, &ignored);
-  p.bias = read_input(context, 3, &ignored);
-  p.operands.single = read_input(context, 4, &steps);
-  p.operands.real = read_input(context, 5, &ignored);
-  p.operands.width = steps.sizes[1];
-  p.rows = kernels.sizes[0];
-  p.columns = kernels.sizes[1];
-  Shape made = shape;
-  compute_images(&p, &shape, &made, context, compute_one_depthwise);
-}
-
-/* The same with weights [groups, quads, lanes, 4], and the numbers that sums begin with [bytes, groups, lanes]. */
-static void compute_product(void *state, void *context) {
-  const Kernel *kernel = state;
-  Shape shape, packed, units, steps, ignored;
-  Product p = {.kernel = kernel, .rows = kernel->places[0], .columns = kernel->places[1]};
-  p.image = read_input(context, 0, &shape);
-  p.weights = read_input(context, 1, &packed);
+/* Reads what products of both kinds are given: images, weights, a unit and a bias for each channel, and operands. */
+static Product read_product(const Kernel *kernel, void *context, Shape *shape, Shape *weights, Shape *made) {
+  Shape steps, units, ignored;
+  const int is_wide = kernel->is_wide, zero = (int)kernel->given;
+  Product p = {.kernel = kernel, .zeros = {is_wide ? zero >> 8 : zero, zero & 255}};
+  p.image = read_input(context, 0, shape);
+  p.weights = read_input(context, 1, weights);
   p.units = read_input(context, 2, &units);
   p.bias = read_input(context, 3, &ignored);
   p.operands.single = read_input(context, 4, &steps);
   p.operands.real = read_input(context, 5, &ignored);
-  p.starts = read_input(context, 6, &ignored);
   p.operands.width = steps.sizes[1];
-  p.groups = packed.sizes[0];
-  p.quads = packed.sizes[1];
-  p.lanes = packed.sizes[2];
-  Shape made = shape;
-  made.sizes[3] = units.count;
+  p.rows = kernel->places[0];
+  p.columns = kernel->places[1];
+  p.height = shape->sizes[1];
+  p.width = shape->sizes[2];
+  p.channels = shape->sizes[3];
+  *made = *shape;
+  p.made_height = made->sizes[1] = count_places(&kernel->window, 0, p.height, p.rows);
+  p.made_width = made->sizes[2] = count_places(&kernel->window, 1, p.width, p.columns);
+  p.made_channels = made->sizes[3] = units.count;
+  return p;
+}
+
+static void compute_images(Product *p, const Shape *shape, const Shape *made, void *context,
+                           void (*compute_one)(Product *, void *)) {
+  const int64_t size = p->kernel->is_wide ? sizeof(uint16_t) : sizeof(uint8_t);
+  const int64_t given = p->height * p->width * p->channels, count = made->sizes[1] * made->sizes[2] * made->sizes[3];
+  char *out = make_output(context, 0, made);
+  void *room = out == NULL ? NULL : make_room(p, given);
+  if (room == NULL) return;
+  if (compute_one == compute_one_depthwise) {
+    for (int byte = 0; byte < 2; byte++) memset(p->bytes[byte], p->zeros[byte], (size_t)p->lanes);
+    pack_channels(p);
+  } else memset(p->bytes[0], 0, 2 * (size_t)(p->bytes[1] - p->bytes[0]));
+  for (int64_t image = 0; image < shape->sizes[0]; image++) {
+    read_image(p, (const char *)p->image + image * given * size, given);
+    compute_one(p, out + image * count * size);
+  }
+  free(room);
+}
+
+/* Weights are [rows, columns, channels]. */
+static void compute_depthwise(void *state, void *context) {
+  Shape shape, weights, made;
+  Product p = read_product(state, context, &shape, &weights, &made);
+  p.quads = (p.rows * p.columns + 3) / 4;
+  p.lanes = (p.channels + CHANNELS - 1) / CHANNELS * CHANNELS;
+  compute_images(&p, &shape, &made, context, compute_one_depthwise);
+}
+
+/* Weights are [groups, quads, lanes, 4]; the last input is what sums begin with: [bytes, groups, lanes]. */
+static void compute_product(void *state, void *context) {
+  const Window *window = &((const Kernel *)state)->window;
+  Shape shape, weights, made, ignored;
+  Product p = read_product(state, context, &shape, &weights, &made);
+  p.starts = read_input(context, 6, &ignored);
+  p.groups = weights.sizes[0];
+  p.quads = weights.sizes[1];
+  p.lanes = weights.sizes[2];
+  p.is_plain = p.rows == 1 && p.columns == 1 && made.sizes[1] == shape.sizes[1] && made.sizes[2] == shape.sizes[2] &&
+               !window->before[0] && !window->before[1] && window->stride[0] == 1 && window->stride[1] == 1;
   compute_images(&p, &shape, &made, context, compute_one_product);
 }
 

@@ -26,8 +26,8 @@ enum Place {
 
 enum { FLOAT_TYPE = 1, UINT8_TYPE = 2, INT8_TYPE = 3, UINT16_TYPE = 4, INT32_TYPE = 6, DOUBLE_TYPE = 11 };
 enum { MOST_STEPS = 64, MOST_AXES = 16, BLOCK = 512 };
-/* Channels whose sums are taken at once. */
-enum { WIDEST = 32, NARROW = 8 };
+/* Channels of a depthwise product whose sums are taken at once. */
+enum { CHANNELS = 64 };
 /* Places, and vectors of so many channels, whose sums of products are taken at once. */
 enum { TILE_ROWS = 6, MOST_VECTORS = 4, LANES = 16 };
 
