@@ -82,22 +82,18 @@ class Product:
         return op.geometry(given.shape[-1]) if self.weights.shape[-1] == given.shape[-1] else None
 
     @property
-    def group_window(self) -> Geometry | None:
-        """Of a convolution that our kernel is fastest with: in groups, of a few channels or many places."""
-        given = self.graph.types[self.node.inputs[0]]
-        if not isinstance(self.node.op, Conv2d) or not given.is_static or not has_product_kernels():
-            return None
-        return None if self.window is not None else self.node.op.geometry(given.shape[-1])
-
-    @property
     def window(self) -> Geometry | None:
-        """Of a convolution that is fastest as a product: not of a few channels, nor of many places."""
+        """Of a convolution of integers: of any one by our kernel, else in no groups, and fastest as a product.
+
+        That is not one of a few channels, nor of many places.
+        """
         given = self.graph.types[self.node.inputs[0]]
         if not isinstance(self.node.op, Conv2d) or not given.is_static:
             return None
         window, (height, width, channels, _) = self.node.op.geometry(given.shape[-1]), self.weights.shape
         has_many = channels >= FEWEST_CHANNELS and height * width <= MOST_PLACES
-        return window if window.group == 1 and (has_many or (height, width) == (1, 1)) else None
+        is_product = window.group == 1 and (has_many or (height, width) == (1, 1))
+        return window if has_product_kernels() or is_product else None
 
     def find_multiplier(self, bits: int) -> Multiplier | None:
         """From sums to steps of the output."""
@@ -208,9 +204,9 @@ def _write_form(
             matrix, unit.astype(np.float32), added, channels, is_depthwise=True, is_fused=True
         )
         return SumForm({}, {}, steps, integers, wide=wide)
-    if (window := product.group_window or product.window) is not None:
+    if (window := product.window) is not None:
         matrix, places = stored.reshape(-1, stored.shape[-1]).astype(np.int8), stored.shape[:2]
-        is_fused = product.group_window is not None
+        is_fused = has_product_kernels()
         is_plain = places == (1, 1) and window == POINT and not is_fused
         integers = IntegerProduct(
             matrix, unit.astype(np.float32), added, None if is_plain else window, places, is_fused=is_fused

@@ -126,11 +126,10 @@ static void sum_place(const Product *p, int byte, int64_t y, int64_t x, float *o
     sum_channels(p, byte, from, p->channels - from < CHANNELS ? p->channels - from : CHANNELS, out + from);
 }
 
-/* A depthwise convolution, some places at a time. */
-static void compute_one_depthwise(Product *p, void *out) {
-  const int64_t places = p->made_height * p->made_width;
-  for (int64_t first = 0; first < places; first += TILE_ROWS) {
-    const int64_t count = places - first < TILE_ROWS ? places - first : TILE_ROWS;
+/* Places of a depthwise convolution, some at a time. */
+static void sum_depthwise(Product *p, void *out, int64_t from, int64_t end) {
+  for (int64_t first = from; first < end; first += TILE_ROWS) {
+    const int64_t count = end - first < TILE_ROWS ? end - first : TILE_ROWS;
     for (int64_t row = 0; row < count; row++)
       for (int byte = 0; byte <= p->kernel->is_wide; byte++)
         sum_place(p, byte, (first + row) / p->made_width, (first + row) % p->made_width,
@@ -255,33 +254,44 @@ static void multiply_group(Product *p, int64_t first, int64_t count, int64_t gro
   }
 }
 
-static void compute_one_product(Product *p, void *out) {
-  const int64_t places = p->made_height * p->made_width;
-  for (int64_t first = 0; first < places; first += TILE_ROWS) {
-    const int64_t count = places - first < TILE_ROWS ? places - first : TILE_ROWS;
+static void sum_products(Product *p, void *out, int64_t from, int64_t end) {
+  for (int64_t first = from; first < end; first += TILE_ROWS) {
+    const int64_t count = end - first < TILE_ROWS ? end - first : TILE_ROWS;
     for (int64_t group = 0; group < p->groups; group++) multiply_group(p, first, count, group);
     store_sums(p, out, first * p->made_channels, count * p->made_channels);
   }
 }
 
 /* Room for what is computed at once; NULL where there is none. */
-static void *make_room(Product *p, int64_t image) {
+static void *make_room(Product *p) {
   const size_t sums = (size_t)(TILE_ROWS * p->made_channels), tile = (size_t)(TILE_ROWS * p->lanes);
-  const size_t bytes = (size_t)(TILE_ROWS * p->quads * 4 + p->lanes), packed = (size_t)(p->quads * p->lanes * 4);
-  const size_t seen = (size_t)(p->quads * 4), planes = p->kernel->is_wide ? (size_t)image : 0;
-  char *room = malloc(seen * sizeof(void *) + 2 * sums * sizeof(float) + (tile + 2 * (size_t)p->lanes) * sizeof(int32_t) +
-                      2 * bytes + packed + 2 * planes);
+  const size_t bytes = (size_t)(TILE_ROWS * p->quads * 4 + p->lanes), seen = (size_t)(p->quads * 4);
+  char *room = malloc(seen * sizeof(void *) + 2 * sums * sizeof(float) + tile * sizeof(int32_t) + 2 * bytes);
   if (room == NULL) return NULL;
   p->seen = (const uint8_t **)room;
   p->sums[0] = (float *)(p->seen + seen);
   p->sums[1] = p->sums[0] + sums;
   p->tile = (int32_t *)(p->sums[1] + sums);
-  p->begins = p->tile + tile;
-  p->bytes[0] = (uint8_t *)(p->begins + 2 * p->lanes);
+  p->bytes[0] = (uint8_t *)(p->tile + tile);
   p->bytes[1] = p->bytes[0] + bytes;
-  p->packed = (int8_t *)(p->bytes[1] + bytes);
-  p->planes[0] = (uint8_t *)p->packed + packed;
+  for (int byte = 0; byte < 2; byte++) memset(p->bytes[byte], p->packed == NULL ? 0 : p->zeros[byte], bytes);
+  return room;
+}
+
+/* Room for what all parts read: weights of a depthwise product as they are multiplied, bytes of words. */
+static void *make_shared_room(Product *p, int is_depthwise) {
+  const size_t planes = p->kernel->is_wide ? (size_t)(p->height * p->width * p->channels) : 0;
+  const size_t begins = is_depthwise ? (size_t)(2 * p->lanes) : 0;
+  const size_t packed = is_depthwise ? (size_t)(p->quads * p->lanes * 4) : 0;
+  char *room = malloc(begins * sizeof(int32_t) + packed + 2 * planes + 1);
+  if (room == NULL) return NULL;
+  p->begins = (int32_t *)room;
+  p->planes[0] = (uint8_t *)(p->begins + begins) + packed;
   p->planes[1] = p->planes[0] + planes;
+  if (is_depthwise) {
+    p->packed = (int8_t *)(p->begins + begins);
+    pack_channels(p);
+  }
   return room;
 }
 
@@ -323,20 +333,45 @@ static Product read_product(const Kernel *kernel, void *context, Shape *shape, S
   return p;
 }
 
-static void compute_images(Product *p, const Shape *shape, const Shape *made, void *context,
-                           void (*compute_one)(Product *, void *)) {
+/* One image, in parts that threads of the engine take. */
+typedef struct {
+  const Product *product;
+  void (*sum)(Product *, void *, int64_t, int64_t);
+  void *out;
+  int64_t parts;
+} Work;
+
+static void compute_part(void *work, size_t part) {
+  const Work *all = work;
+  Product p = *all->product;
+  const int64_t places = p.made_height * p.made_width;
+  void *room = make_room(&p);
+  if (room == NULL) return;
+  all->sum(&p, all->out, places * (int64_t)part / all->parts, places * ((int64_t)part + 1) / all->parts);
+  free(room);
+}
+
+static int64_t count_parts(const Product *p, int is_depthwise) {
+  const int64_t places = p->made_height * p->made_width;
+  const int64_t work = places * p->quads * 4 * (is_depthwise ? p->channels : p->made_channels) / LEAST_PART;
+  const int64_t most = places / TILE_ROWS < MOST_PARTS ? places / TILE_ROWS : MOST_PARTS;
+  return work < 1 || most < 1 ? 1 : work < most ? work : most;
+}
+
+static void compute_images(Product *p, const Shape *shape, const Shape *made, void *context, int is_depthwise) {
   const int64_t size = p->kernel->is_wide ? sizeof(uint16_t) : sizeof(uint8_t);
   const int64_t given = p->height * p->width * p->channels, count = made->sizes[1] * made->sizes[2] * made->sizes[3];
   char *out = make_output(context, 0, made);
-  void *room = out == NULL ? NULL : make_room(p, given);
+  void *room = out == NULL ? NULL : make_shared_room(p, is_depthwise);
   if (room == NULL) return;
-  if (compute_one == compute_one_depthwise) {
-    for (int byte = 0; byte < 2; byte++) memset(p->bytes[byte], p->zeros[byte], (size_t)p->lanes);
-    pack_channels(p);
-  } else memset(p->bytes[0], 0, 2 * (size_t)(p->bytes[1] - p->bytes[0]));
   for (int64_t image = 0; image < shape->sizes[0]; image++) {
+    Work work = {p, is_depthwise ? sum_depthwise : sum_products, out + image * count * size,
+                 count_parts(p, is_depthwise)};
     read_image(p, (const char *)p->image + image * given * size, given);
-    compute_one(p, out + image * count * size);
+    if (work.parts == 1) compute_part(&work, 0);
+    else
+      CALL(PARALLEL_FOR, Status(*)(const void *, void (*)(void *, size_t), size_t, size_t, void *))
+      (context, compute_part, (size_t)work.parts, 0, &work);
   }
   free(room);
 }
@@ -347,7 +382,7 @@ static void compute_depthwise(void *state, void *context) {
   Product p = read_product(state, context, &shape, &weights, &made);
   p.quads = (p.rows * p.columns + 3) / 4;
   p.lanes = (p.channels + CHANNELS - 1) / CHANNELS * CHANNELS;
-  compute_images(&p, &shape, &made, context, compute_one_depthwise);
+  compute_images(&p, &shape, &made, context, 1);
 }
 
 /* Weights are [groups, quads, lanes, 4]; the last input is what sums begin with: [bytes, groups, lanes]. */
@@ -361,6 +396,6 @@ static void compute_product(void *state, void *context) {
   p.lanes = weights.sizes[2];
   p.is_plain = p.rows == 1 && p.columns == 1 && made.sizes[1] == shape.sizes[1] && made.sizes[2] == shape.sizes[2] &&
                !window->before[0] && !window->before[1] && window->stride[0] == 1 && window->stride[1] == 1;
-  compute_images(&p, &shape, &made, context, compute_one_product);
+  compute_images(&p, &shape, &made, context, 0);
 }
 

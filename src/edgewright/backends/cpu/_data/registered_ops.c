@@ -77,8 +77,8 @@ static int required(const Op *op, size_t index) { (void)op; (void)index; return 
 /* The second sums, which only 16 bits have. */
 static int optional(const Op *op, size_t index) { return op->inputs == SUMS && index == 3; }
 
-#define DECLARE(kind, creator, title, inputs, inputs_count, output, outputs_count)                                      \
-  {8, create_##creator, name_of, provider_of, input_type_of, input_count_of, output_type_of, output_count_of,    \
+#define DECLARE(kind, creator, title, inputs, inputs_count, output, outputs_count)                             \
+  {8, create_##creator, name_of, provider_of, input_type_of, input_count_of, output_type_of, output_count_of, \
    compute_##kind, free, optional, required, required, {NULL, NULL, NULL, NULL}, title, inputs, inputs_count, \
    output, outputs_count}
 
@@ -102,7 +102,7 @@ Status RegisterCustomOps(void *options, const Base *base) {
   static void *shared;
   void *domain = shared;
   Status status = NULL;
-  engine = base->api(8);
+  engine = base->api(17);
   if (domain == NULL) {
     status = CALL(CREATE_DOMAIN, Status(*)(const char *, void **))("edgewright", &domain);
     for (size_t i = 0; status == NULL && i < sizeof OPS / sizeof OPS[0]; i++)

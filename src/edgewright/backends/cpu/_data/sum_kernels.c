@@ -1,7 +1,7 @@
 /* Steps on sums in one pass: what the engine would do as one op a step, each a walk through memory.
  *
  * The engine loads this library and calls RegisterCustomOps. It hands out its functions as one table, of which
- * a few places are named below; they have not moved since its first release. Every step is the same operation
+ * a few places are named below; they have not moved since the release that brought them. Every step is the same operation
  * of IEEE 754 as the engine's own op, so that results are the same to the last bit. */
 #include <math.h>
 #include <stddef.h>
@@ -22,12 +22,15 @@ enum Place {
   GET_INPUT = 90,
   GET_OUTPUT = 91,
   RELEASE_SHAPE = 99,
+  PARALLEL_FOR = 274,
 };
 
 enum { FLOAT_TYPE = 1, UINT8_TYPE = 2, INT8_TYPE = 3, UINT16_TYPE = 4, INT32_TYPE = 6, DOUBLE_TYPE = 11 };
 enum { MOST_STEPS = 64, MOST_AXES = 16, BLOCK = 512 };
 /* Channels of a depthwise product whose sums are taken at once. */
 enum { CHANNELS = 64 };
+/* Products are computed in at most so many parts, each of so many multiplications at least. */
+enum { MOST_PARTS = 16, LEAST_PART = 1 << 20 };
 /* Places, and vectors of so many channels, whose sums of products are taken at once. */
 enum { TILE_ROWS = 6, MOST_VECTORS = 4, LANES = 16 };
 
