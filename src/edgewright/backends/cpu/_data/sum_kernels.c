@@ -31,6 +31,8 @@ enum { MOST_STEPS = 64, MOST_AXES = 16, BLOCK = 512 };
 enum { CHANNELS = 64 };
 /* Products are computed in at most so many parts, each of so many multiplications at least. */
 enum { MOST_PARTS = 16, LEAST_PART = 1 << 20 };
+/* Bytes that are copied at once. */
+enum { ROUGHLY = 16 };
 /* Places, and vectors of so many channels, whose sums of products are taken at once. */
 enum { TILE_ROWS = 6, MOST_VECTORS = 4, LANES = 16 };
 
