@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from edgewright.backends.cpu.writer import Writer
 
 # The letters by which the kernel knows steps.
+# A branch: sums are kept, what became of them and what was kept change places, and both become one.
+JOINTS = {"Mul": "x", "Add": "y"}
 LETTERS = {"Floor": "f", "Round": "r", "Add": "a", "Mul": "m", "Max": "u", "Min": "l"}
 CASTS = {DType.FLOAT_64: "d", DType.FLOAT_32: "s"}
 ROUNDING_OPS = {DType.UFIXED_POINT_8: "RoundSums8", DType.UFIXED_POINT_16: "RoundSums16"}
@@ -122,11 +124,13 @@ def _spell_steps(steps: Sequence["Step"], *, is_branch: bool = False) -> Program
     for step in steps:
         if step.to is not None and step.to in CASTS and not is_branch:
             letters += CASTS[step.to]
-        elif step.branch and step.op == "Mul" and not is_branch:
-            inner = _spell_steps(step.branch, is_branch=True)
-            if inner is None:
+        elif step.branch and step.op in JOINTS and not is_branch:
+            sides = [_spell_steps(side, is_branch=True) for side in (step.branch, step.trunk)]
+            if None in sides:
                 return None
-            letters, operands = f"{letters}k{inner.letters}x", [*operands, *inner.operands]
+            branch, trunk = cast("list[Program]", sides)
+            letters += f"k{branch.letters}w{trunk.letters}{JOINTS[step.op]}"
+            operands += [*branch.operands, *trunk.operands]
         elif step.op in LETTERS and not step.branch and step.to is None:
             letters += LETTERS[step.op]
             operands += [] if step.operand is None else [step.operand]

@@ -30,13 +30,15 @@ LARGEST_OF_BYTES = 0x7F7F
 class Step:
     """An engine op on the sums; its operand is one number, one for each channel (the last axis), or none.
 
-    With a branch the operand is what these steps make of the same sums.
+    With a branch the operand is what these steps make of the same sums; a trunk is taken before, by the sums
+    themselves.
     """
 
     op: str
     operand: Array | None = None
     to: DType | None = None
     branch: tuple["Step", ...] = ()
+    trunk: tuple["Step", ...] = ()
 
 
 @dataclass(frozen=True)
@@ -271,7 +273,8 @@ def _write_step(w: "Writer", step: Step, value: str, rank: int, channels: int) -
     if step.to is not None:
         return w.node(step.op, value, to=w.code(step.to))
     if step.branch:
-        return w.node(step.op, value, _write_steps(w, step.branch, value, rank, channels))
+        sides = [_write_steps(w, steps, value, rank, channels) for steps in (step.trunk, step.branch)]
+        return w.node(step.op, *sides)
     if step.operand is None:
         return w.node(step.op, value)
     if not step.operand.ndim:

@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
+from edgewright.backends.htp.bent_sums import pass_bent
 from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
 from edgewright.backends.htp.gated_sums import pass_gated
@@ -98,6 +99,11 @@ def _compute_hard_swish(graph: Graph, node: Node) -> SumForm | None:
     return pass_gated(graph, node) or gate_line(graph, node)
 
 
+def _bend(graph: Graph, node: Node) -> SumForm | None:
+    """Prelu of 8 bits, by the product before it or by itself."""
+    return pass_bent(graph, node) or bend_values(graph, node)
+
+
 def _softmax(graph: Graph, node: Node) -> SumForm | None:
     """Of two classes: the larger has at most 255 parts of 255, not of 256."""
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
@@ -151,7 +157,7 @@ RULES: dict[type[Op], Rule] = {
     ElementWiseNeg: negate_values,
     HardSwish: pass_gated,
     PoolAvg2d: average_places,
-    Prelu: bend_values,
+    Prelu: _bend,
     ReduceMean: average_axes,
     ResizeBilinear: blend_places,
     ResizeNearestNeighbor: repeat_places,
@@ -172,6 +178,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     Gelu: gate_curve,
     HardSigmoid: compute_line,
     HardSwish: _compute_hard_swish,
+    Prelu: pass_bent,
     Relu: clamp_wide,
     Relu6: clamp_wide,
     ReluMinMax: clamp_wide,

@@ -6,6 +6,7 @@ import numpy as np
 
 from edgewright.backends.cpu.fused_products import has_product_kernels
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm, WideSums
+from edgewright.backends.htp.bent_sums import bend_sums, bend_wide, find_bend
 from edgewright.backends.htp.gated_sums import cut_gated, gate_sums, is_cut_at_zero, is_gated, pass_sums
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
@@ -18,7 +19,7 @@ from edgewright.backends.htp.requantize import (
     multiplier,
     shift_down,
 )
-from edgewright.backends.htp.wide_products import WIDE_BITS, cut_wide, gate_wide, split_input
+from edgewright.backends.htp.wide_products import WIDE_BITS, add_zero, cut_wide, find_steps, gate_wide, split_input
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -159,7 +160,10 @@ def round_product(graph: Graph, node: Node) -> SumForm | None:
     if factor is None:
         return None
     x, y = product.x, product.y
-    if product.is_fine:
+    slopes = None if product.is_fine else find_bend(graph, node)
+    if slopes is not None:
+        unit, steps = np.ones_like(factor.cut), bend_sums(factor, y.offsets[0], slopes)
+    elif product.is_fine:
         unit, steps = np.ones_like(factor.cut), _round_whole(factor, y.offsets[0])
     elif is_gated(graph, node):
         unit = cut_gated(factor, y.offsets[0])
@@ -182,9 +186,13 @@ def _round_wide(product: Product) -> SumForm | None:
     )
     total = product.weights.astype(np.float64).sum(axis=others)
     wide = split_input(product.x, total, is_cut=not product.is_fine)
+    slopes = None if product.is_fine else find_bend(product.graph, product.node)
     if product.is_fine:
         added = product.bias if product.bias.size else np.zeros(total.shape)
         steps = _round_whole(factor, product.y.offsets[0], added)
+    elif slopes is not None:
+        added = add_zero(product.x, total) + product.add_bias(256.0)
+        steps = bend_wide(find_steps(product.x, product.y, product.scales), added, slopes)
     elif is_gated(product.graph, product.node):
         steps = gate_wide(product.x, product.y, product.scales, total, product.add_bias(256.0))
     else:

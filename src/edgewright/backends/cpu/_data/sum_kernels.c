@@ -162,7 +162,8 @@ static void *make_output(void *context, size_t index, const Shape *shape) {
     switch (step) {                                                                                        \
       case 'f': EACH(floor_of(values[i])); break;                                                          \
       case 'r': EACH(round_of(values[i])); break;                                                          \
-      case 'x': EACH(kept[i] * values[i]); break;                                                          \
+      case 'x': EACH(values[i] * kept[i]); break;                                                          \
+      case 'y': EACH(values[i] + kept[i]); break;                                                          \
       case 'a': EACH_WITH(values[i] + operand); break;                                                     \
       case 'm': EACH_WITH(values[i] * operand); break;                                                     \
       case 'u': EACH_WITH(values[i] > operand ? values[i] : operand); break;                               \
@@ -190,6 +191,22 @@ static void keep(Block *block, int64_t count) {
   else memcpy(block->kept_single, block->single, (size_t)count * sizeof(float));
 }
 
+/* What was kept becomes the numbers, and these are kept. */
+static void swap(Block *block, int64_t count) {
+  if (block->is_real)
+    for (int64_t i = 0; i < count; i++) {
+      const double value = block->real[i];
+      block->real[i] = block->kept_real[i];
+      block->kept_real[i] = value;
+    }
+  else
+    for (int64_t i = 0; i < count; i++) {
+      const float value = block->single[i];
+      block->single[i] = block->kept_single[i];
+      block->kept_single[i] = value;
+    }
+}
+
 /* Takes all steps; returns how many rows of operands they used. */
 static int take_steps(Block *block, const char *steps, const Operands *operands, int row, int64_t count) {
   for (; *steps; steps++) {
@@ -198,6 +215,7 @@ static int take_steps(Block *block, const char *steps, const Operands *operands,
     if (*steps == 'd') widen(block, count);
     else if (*steps == 's') narrow(block, count);
     else if (*steps == 'k') keep(block, count);
+    else if (*steps == 'w') swap(block, count);
     else if (block->is_real)
       step_real(*steps, block->real, has_row ? operands->real + at : NULL, operands->is_one, count, block->kept_real);
     else
