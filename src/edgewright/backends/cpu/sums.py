@@ -71,6 +71,8 @@ class WideSums:
     # The integer that stands for zero.
     zero: int
     shift: Array | None
+    # What is done to the sums of each byte first.
+    before: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -189,9 +191,10 @@ def _list_joining_steps(wide: WideSums | None) -> tuple[tuple[Step, ...], tuple[
         return (), ()
     if wide.shift is None:
         real = Step("Cast", to=DType.FLOAT_64)
-        return (real, Step("Mul", np.asarray(BYTE, np.float64))), (real,)
+        return (*wide.before, real, Step("Mul", np.asarray(BYTE, np.float64))), (*wide.before, real)
     unit = np.asarray(1 / BYTE, np.float32)
-    return (), (Step("Add", wide.shift.astype(np.float32)), Step("Mul", unit), Step("Floor"))
+    cut = (Step("Add", wide.shift.astype(np.float32)), Step("Mul", unit), Step("Floor"))
+    return wide.before, (*wide.before, *cut)
 
 
 def list_window_parts(

@@ -166,6 +166,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     Batchnorm: scale_channels_wide,
     Conv2d: round_product,
     DepthWiseConv2d: round_product,
+    TransposeConv2d: round_product,
     FullyConnected: round_product,
     ElementWiseAdd: add_wide,
     ElementWiseSubtract: add_wide,
