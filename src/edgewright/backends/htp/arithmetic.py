@@ -16,7 +16,6 @@ from edgewright.backends.htp.norm_sums import normalize_rows, scale_channels, sc
 from edgewright.backends.htp.products import round_product
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
-    away_from_zero,
     cut_sums,
     is_byte,
     is_wide,
@@ -114,7 +113,7 @@ def _softmax(graph: Graph, node: Node) -> SumForm | None:
 
 
 def _sum(graph: Graph, node: Node) -> SumForm | None:
-    """Operands times whole factors, plus their offsets in coarse units."""
+    """Operands times whole factors, plus their offsets in coarse units, halves of which go down."""
     types = [graph.types[value] for value in (*node.inputs, *node.outputs)]
     # One number is added by a table of all results.
     is_table = any(value in graph.constants and graph.constants[value].size == 1 for value in node.inputs)
@@ -128,7 +127,7 @@ def _sum(graph: Graph, node: Node) -> SumForm | None:
         return None
     second = -second if is_difference else second
     offset = a.offsets[0] * first + b.offsets[0] * second - y.offsets[0] * (1 << bits)
-    offset = away_from_zero(offset / OFFSET_UNIT) * OFFSET_UNIT
+    offset = int(np.ceil(offset / OFFSET_UNIT - 0.5)) * OFFSET_UNIT
     # Half a unit more: a half of a step is rounded up, and nothing lies between.
     added = np.asarray((offset + 0.5) / 2.0**bits + y.offsets[0], np.float32)
     inputs = {
