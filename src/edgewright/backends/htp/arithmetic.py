@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
-from edgewright.backends.htp.bent_sums import pass_bent
+from edgewright.backends.htp.bent_sums import bend_words, pass_bent
 from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
 from edgewright.backends.htp.gated_sums import pass_gated
@@ -103,6 +103,11 @@ def _bend(graph: Graph, node: Node) -> SumForm | None:
     return pass_bent(graph, node) or bend_values(graph, node)
 
 
+def _bend_wide(graph: Graph, node: Node) -> SumForm | None:
+    """The same of 16 bits."""
+    return pass_bent(graph, node) or bend_words(graph, node)
+
+
 def _softmax(graph: Graph, node: Node) -> SumForm | None:
     """Of two classes: the larger has at most 255 parts of 255, not of 256."""
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
@@ -178,7 +183,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     Gelu: gate_curve,
     HardSigmoid: compute_line,
     HardSwish: _compute_hard_swish,
-    Prelu: pass_bent,
+    Prelu: _bend_wide,
     Relu: clamp_wide,
     Relu6: clamp_wide,
     ReluMinMax: clamp_wide,

@@ -10,10 +10,14 @@ from edgewright.backends.htp.gated_sums import GATE_BITS, cut_reach
 from edgewright.backends.htp.requantize import Multiplier, is_byte, is_wide
 from edgewright.backends.htp.wide_products import WIDE_BITS, WIDE_PARTS_BITS
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.dims import Shape
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.activation import Prelu
 
 LAST = 255
+# Of the factor of 16 bits that are not negative.
+WORD_BITS = 15
 # Less than any result.
 LOWEST = -(2.0**40)
 REAL, SINGLE = Step("Cast", to=DType.FLOAT_64), Step("Cast", to=DType.FLOAT_32)
@@ -26,14 +30,21 @@ def find_slopes(graph: Graph, maker: Node) -> Array | None:
     if not maker.op.is_product or not graph.is_used_once(value):
         return None
     (reader,) = graph.consumers(value)
-    if type(reader.op) is not Prelu or reader.inputs[0] != value or reader.inputs[1] not in graph.constants:
+    if type(reader.op) is not Prelu or reader.inputs[0] != value:
         return None
     kinds = [graph.types[name] for name in (value, reader.outputs[0])]
-    encoding, slopes = graph.types[reader.inputs[1]].encoding, graph.constants[reader.inputs[1]]
     is_known = all(map(is_byte, kinds)) or all(map(is_wide, kinds))
-    if encoding is None or not is_known or slopes.size not in (1, kinds[0].shape[-1]):
+    return _read_slopes(graph, reader.inputs[1], kinds[0].shape[-1:]) if is_known else None
+
+
+def _read_slopes(graph: Graph, name: str, channels: Shape) -> Array | None:
+    """The real numbers of a constant that has one for each channel, the last axis, or one for all."""
+    encoding, slopes = graph.types[name].encoding, graph.constants.get(name)
+    if encoding is None or slopes is None or slopes.shape[-1:] not in ((1,), channels):
         return None
-    return np.broadcast_to(encoding.decode(slopes).reshape(-1), kinds[0].shape[-1:]).astype(np.float64)
+    if slopes.size != slopes.shape[-1]:
+        return None
+    return np.broadcast_to(encoding.decode(slopes).reshape(-1), channels).astype(np.float64)
 
 
 def find_bend(graph: Graph, maker: Node) -> Array | None:
@@ -53,6 +64,25 @@ def pass_bent(graph: Graph, node: Node) -> SumForm | None:
         return None
     stored = np.arange(1 << kind.encoding.bitwidth).astype(kind.dtype.numpy)
     return SumForm({node.inputs[0]: kind.encoding}, table=stored)
+
+
+def bend_words(graph: Graph, node: Node) -> SumForm | None:
+    """A Prelu of 16 bits: factors of both sides are cut to as many bits below a step, halves go up."""
+    value, slope = node.inputs
+    x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
+    slopes = _read_slopes(graph, slope, graph.types[value].shape[-1:])
+    if x is None or y is None or slopes is None:
+        return None
+    ratio = np.float32(x.scales[0]) / np.float32(y.scales[0])
+    unit = np.exp2(np.floor(np.log2(np.float64(ratio))) - WORD_BITS + 1)
+    above, below = (
+        Step("Mul", np.floor((ratio * size).astype(np.float64) / unit) * unit)
+        for size in (np.ones(1, np.float32), slopes.astype(np.float32))
+    )
+    # The op itself passes the whole numbers on.
+    ones = {slope: np.ones(graph.constants[slope].shape, np.float32)}
+    steps = (REAL, _join_sides((above,), (below,)), HALF, FLOOR, SINGLE)
+    return SumForm({value: Encoding((1.0,), x.offsets)}, ones, steps)
 
 
 def bend_sums(factor: Multiplier, offset: int, slopes: Array) -> tuple[Step, ...]:

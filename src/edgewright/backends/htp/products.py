@@ -84,9 +84,9 @@ class Product:
 
     @property
     def window(self) -> Geometry | None:
-        """Of a convolution of integers: of any one by our kernel, else in no groups, and fastest as a product.
+        """Of a convolution of integers: any one by our kernel, else one that is fastest as a product.
 
-        That is not one of a few channels, nor of many places.
+        That is in no groups, not of a few channels, nor of many places.
         """
         given = self.graph.types[self.node.inputs[0]]
         if not isinstance(self.node.op, Conv2d) or not given.is_static:
