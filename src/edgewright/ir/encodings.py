@@ -98,8 +98,9 @@ class Encoding:
         if len(self.scales) != 1 or self.axis is not None or self.bitwidth > NARROW_BITS:
             return None
         with np.errstate(over="ignore"):
-            pair = np.float32(self.scales[0]), np.float32(self.offsets[0])
-        return pair if pair == (self.scales[0], self.offsets[0]) else None
+            scale, offset = np.float32(self.scales[0]), np.float32(self.offsets[0])
+        is_exact = float(scale) == self.scales[0] and float(offset) == self.offsets[0]
+        return (scale, offset) if is_exact else None
 
     @staticmethod
     def _is_single(scale: Array) -> bool:

@@ -1,4 +1,4 @@
-"""Convolutions of 8 and 16 bits as ops of our own, where they are compiled: summed and rounded in one pass."""
+"""Convolutions of 8 and 16 bits as ops of our own, where they are compiled: sums are rounded at once."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -69,9 +69,7 @@ def _begin_sums(packed: Array, zeros: Sequence[int]) -> Array:
 
 
 def _describe_window(window: Geometry) -> dict[str, int]:
-    (top, bottom), (left, right) = window.pads
-    (stride_y, stride_x), (gap_y, gap_x) = window.stride, window.dilation
-    return {
-        **{"top": top, "bottom": bottom, "left": left, "right": right},
-        **{"stride_y": stride_y, "stride_x": stride_x, "gap_y": gap_y, "gap_x": gap_x},
-    }
+    """The window of an image whose size is known."""
+    sides = ("top", "bottom", "left", "right", "stride_y", "stride_x", "gap_y", "gap_x")
+    sizes = (*window.pads[0], *window.pads[1], *window.stride, *window.dilation)
+    return {side: int(size) for side, size in zip(sides, sizes, strict=True)}

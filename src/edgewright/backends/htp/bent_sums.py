@@ -44,7 +44,7 @@ def _read_slopes(graph: Graph, name: str, channels: Shape) -> Array | None:
         return None
     if slopes.size != slopes.shape[-1]:
         return None
-    return np.broadcast_to(encoding.decode(slopes).reshape(-1), channels).astype(np.float64)
+    return encoding.decode(slopes).reshape(-1).astype(np.float64)
 
 
 def find_bend(graph: Graph, maker: Node) -> Array | None:

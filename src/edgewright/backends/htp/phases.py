@@ -48,14 +48,16 @@ def _split_kernel(graph: Graph, node: Node) -> None:
     kind, places = graph.types[result], int(np.prod(stride))
     weights = graph.constants[node.inputs[1]]
     columns = weights.transpose(2, 0, 1, 3).reshape(1, 1, weights.shape[2], -1)
-    names = [value, _add_repeated(graph, node.inputs[1], columns, places)]
-    for bias in filter(None, node.inputs[2:]):
-        names.append(_add_repeated(graph, bias, np.tile(graph.constants[bias], places), places))
+    biases = {name: np.tile(graph.constants[name], places) for name in node.inputs[2:] if name}
+    repeated = {node.inputs[1]: columns, **biases}
+    names = [value, *(_add_repeated(graph, name, stored, places) for name, stored in repeated.items())]
     sums = graph.fresh_name(result)
     made = kind.with_shape((*graph.types[value].shape[:3], columns.shape[-1]))
     graph.remove(node)
-    graph.add(Node(sums, Conv2d(stride=(1, 1), pad_amount=NO_PADS), names, [sums], source=node.source), [made])
-    blocks = Node(node.name, DepthToSpace(block_size=stride), [sums], [result], source=node.source)
+    point = Conv2d(stride=(1, 1), pad_amount=NO_PADS)
+    graph.add(Node(sums, point, names, [sums], source=node.source), [made])
+    spread = DepthToSpace(block_size=(stride[0], stride[1]))
+    blocks = Node(node.name, spread, [sums], [result], source=node.source)
     graph.add(blocks, [kind])
 
 

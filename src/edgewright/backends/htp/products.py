@@ -19,7 +19,14 @@ from edgewright.backends.htp.requantize import (
     multiplier,
     shift_down,
 )
-from edgewright.backends.htp.wide_products import WIDE_BITS, add_zero, cut_wide, find_steps, gate_wide, split_input
+from edgewright.backends.htp.wide_products import (
+    WIDE_BITS,
+    add_zero,
+    cut_wide,
+    find_steps,
+    gate_wide,
+    split_input,
+)
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
