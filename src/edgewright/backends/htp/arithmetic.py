@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
-from edgewright.backends.htp.bent_sums import bend_words, pass_bent
+from edgewright.backends.htp.bent_sums import pass_bent, round_bent_words
 from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
 from edgewright.backends.htp.gated_sums import pass_gated
@@ -98,14 +98,14 @@ def _compute_hard_swish(graph: Graph, node: Node) -> SumForm | None:
     return pass_gated(graph, node) or gate_line(graph, node)
 
 
-def _bend(graph: Graph, node: Node) -> SumForm | None:
+def _compute_prelu(graph: Graph, node: Node) -> SumForm | None:
     """Prelu of 8 bits, by the product before it or by itself."""
     return pass_bent(graph, node) or bend_values(graph, node)
 
 
-def _bend_wide(graph: Graph, node: Node) -> SumForm | None:
+def _compute_wide_prelu(graph: Graph, node: Node) -> SumForm | None:
     """The same of 16 bits."""
-    return pass_bent(graph, node) or bend_words(graph, node)
+    return pass_bent(graph, node) or round_bent_words(graph, node)
 
 
 def _softmax(graph: Graph, node: Node) -> SumForm | None:
@@ -161,7 +161,7 @@ RULES: dict[type[Op], Rule] = {
     ElementWiseNeg: negate_values,
     HardSwish: pass_gated,
     PoolAvg2d: average_places,
-    Prelu: _bend,
+    Prelu: _compute_prelu,
     ReduceMean: average_axes,
     ResizeBilinear: blend_places,
     ResizeNearestNeighbor: repeat_places,
@@ -183,7 +183,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     Gelu: gate_curve,
     HardSigmoid: compute_line,
     HardSwish: _compute_hard_swish,
-    Prelu: _bend_wide,
+    Prelu: _compute_wide_prelu,
     Relu: clamp_wide,
     Relu6: clamp_wide,
     ReluMinMax: clamp_wide,

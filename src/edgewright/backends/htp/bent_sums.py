@@ -66,7 +66,7 @@ def pass_bent(graph: Graph, node: Node) -> SumForm | None:
     return SumForm({node.inputs[0]: kind.encoding}, table=stored)
 
 
-def bend_words(graph: Graph, node: Node) -> SumForm | None:
+def round_bent_words(graph: Graph, node: Node) -> SumForm | None:
     """A Prelu of 16 bits: factors of both sides are cut to as many bits below a step, halves go up."""
     value, slope = node.inputs
     x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
@@ -85,7 +85,7 @@ def bend_words(graph: Graph, node: Node) -> SumForm | None:
     return SumForm({value: Encoding((1.0,), x.offsets)}, ones, steps)
 
 
-def bend_sums(factor: Multiplier, offset: int, slopes: Array) -> tuple[Step, ...]:
+def round_bent_sums(factor: Multiplier, offset: int, slopes: Array) -> tuple[Step, ...]:
     """Of 8 bits: units of which 8,192 reach the end of the output's range, factors of 15 bits below one."""
     up, down = LAST + offset, -offset
     reach = np.where(slopes < 0, up, down)
@@ -98,7 +98,7 @@ def bend_sums(factor: Multiplier, offset: int, slopes: Array) -> tuple[Step, ...
     return REAL, _join_sides(*sides), SINGLE
 
 
-def bend_wide(exact: Array, added: Array, slopes: Array) -> tuple[Step, ...]:
+def round_bent_wide(exact: Array, added: Array, slopes: Array) -> tuple[Step, ...]:
     """Of 16 bits: the middles of parts of sums of high bytes, cut to a step; ``exact`` are steps for a sum.
 
     The factor of sums above zero is cut to 22 bits, the other rounded.

@@ -20,11 +20,11 @@ NO_PADS = ((0, 0), (0, 0))
 
 def with_phases(graph: Graph) -> Graph:
     """A copy in which kernels that do not overlap are convolutions of one place, with blocks of channels."""
-    found = [node.name for node in graph.nodes if _is_tiling(graph, node)]
-    if not found:
+    tiling = [node.name for node in graph.nodes if _is_tiling(graph, node)]
+    if not tiling:
         return graph
     split = graph.copy()
-    for name in found:
+    for name in tiling:
         _split_kernel(split, split.node(name))
     split.sort()
     return split

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewright.backends.cpu.fused_products import has_product_kernels
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm, WideSums
-from edgewright.backends.htp.bent_sums import bend_sums, bend_wide, find_bend
+from edgewright.backends.htp.bent_sums import find_bend, round_bent_sums, round_bent_wide
 from edgewright.backends.htp.gated_sums import cut_gated, gate_sums, is_cut_at_zero, is_gated, pass_sums
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
@@ -169,7 +169,7 @@ def round_product(graph: Graph, node: Node) -> SumForm | None:
     x, y = product.x, product.y
     slopes = None if product.is_fine else find_bend(graph, node)
     if slopes is not None:
-        unit, steps = np.ones_like(factor.cut), bend_sums(factor, y.offsets[0], slopes)
+        unit, steps = np.ones_like(factor.cut), round_bent_sums(factor, y.offsets[0], slopes)
     elif product.is_fine:
         unit, steps = np.ones_like(factor.cut), _round_whole(factor, y.offsets[0])
     elif is_gated(graph, node):
@@ -199,7 +199,7 @@ def _round_wide(product: Product) -> SumForm | None:
         steps = _round_whole(factor, product.y.offsets[0], added)
     elif slopes is not None:
         added = add_zero(product.x, total) + product.add_bias(256.0)
-        steps = bend_wide(find_steps(product.x, product.y, product.scales), added, slopes)
+        steps = round_bent_wide(find_steps(product.x, product.y, product.scales), added, slopes)
     elif is_gated(product.graph, product.node):
         steps = gate_wide(product.x, product.y, product.scales, total, product.add_bias(256.0))
     else:
