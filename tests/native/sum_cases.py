@@ -243,6 +243,7 @@ EXACT: dict[str, Callable[[], tuple[Graph, dict[str, Array]]]] = {
     },
     **{f"store-{scale}": partial(stored, scale) for scale in (0.0418, 0.3, 0.0021, 7.7)},
     **{f"softmax-{scale}": partial(shared_out, scale) for scale in (0.005, 0.02, 0.1)},
+    **{f"prelu-{-offset}": partial(bent_sums, 8, offset) for offset in (-5, -120, -250)},
     "matmul": multiplied,
     **WIDE_EXACT,
 }

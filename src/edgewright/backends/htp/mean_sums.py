@@ -63,7 +63,8 @@ def _smooth(x: Encoding, y: Encoding, value: str, places: int) -> SumForm | None
 
 def _smooth_wide(x: Encoding, y: Encoding, value: str, places: int) -> SumForm | None:
     """As a convolution of bytes, with the same weight at each place."""
-    factor = multiplier(x.scales[0], np.asarray([1 / places / SMOOTHING_WEIGHT]), y.scales[0], WIDE_BITS)
+    ratio = np.float32(x.scales[0]) / np.float32(y.scales[0])
+    factor = multiplier(float(ratio), np.asarray([1 / places / SMOOTHING_WEIGHT]), 1.0, WIDE_BITS)
     if factor is None:
         return None
     single = Multiplier(factor.value[0], factor.exponent[0], factor.exact[0])
