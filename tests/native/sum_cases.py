@@ -12,7 +12,7 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import Relu
+from edgewright.ops.activation import Prelu, Relu
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.elementwise import (
     ElementWiseAdd,
@@ -99,6 +99,28 @@ def with_activation(kind: str, op: Op, out: Encoding) -> tuple[Graph, dict[str, 
     graph.add(Node("a", op, ["m"], ["y"]), [replace(middle, encoding=out)])
     graph.outputs = ["y"]
     return graph, feed
+
+
+def bent_sums(bits: int, offset: int) -> tuple[Graph, dict[str, Array]]:
+    """A convolution whose sums are bent by 32 slopes from -1 to 2, right before the output."""
+    graph, random = Graph("g"), np.random.default_rng(bits)
+    dtype, last = DType[f"UFIXED_POINT_{bits}"], (1 << bits) - 1
+
+    def describe(shape: tuple[int, ...], scale: float, zero: int) -> TensorType:
+        return TensorType(shape, dtype, None, Encoding((scale / last,), (zero,), bitwidth=bits))
+
+    graph.add_input("x", describe((1, 32, 32, 16), 4.0, -(last // 2)))
+    weights = random.integers(-127, 128, (1, 1, 16, 32)).astype(np.int8)
+    graph.add_constant(
+        "w", weights, TensorType(weights.shape, DType.SFIXED_POINT_8, None, Encoding((1 / 256,), (0,)))
+    )
+    slopes = np.linspace(0, last, 32).astype(dtype.numpy)
+    graph.add_constant("slopes", slopes, describe((32,), 3.0, -(last // 3)))
+    point = Conv2d(stride=(1, 1), pad_amount=((0, 0), (0, 0)))
+    graph.add(Node("c", point, ["x", "w"], ["c"]), [describe((1, 32, 32, 32), 6.0, -(last // 2))])
+    graph.add(Node("y", Prelu(), ["c", "slopes"], ["y"]), [describe((1, 32, 32, 32), 7.0, offset)])
+    graph.outputs = ["y"]
+    return graph, {"x": random.integers(0, last + 1, (1, 32, 32, 16)).astype(dtype.numpy)}
 
 
 def pair(op: Op, seed: int) -> tuple[Graph, dict[str, Array]]:
@@ -221,6 +243,7 @@ EXACT: dict[str, Callable[[], tuple[Graph, dict[str, Array]]]] = {
     },
     **{f"store-{scale}": partial(stored, scale) for scale in (0.0418, 0.3, 0.0021, 7.7)},
     **{f"softmax-{scale}": partial(shared_out, scale) for scale in (0.005, 0.02, 0.1)},
+    **{f"prelu-{-offset}": partial(bent_sums, 8, offset) for offset in (-5, -120, -250)},
     "matmul": multiplied,
     **WIDE_EXACT,
 }

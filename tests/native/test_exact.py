@@ -12,12 +12,13 @@ from edgewright.backends.registry import find_backend
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.activation import HardSwish
-from edgewright.ops.elementwise import ElementWiseMultiply
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, ElementWiseSubtract
 from edgewright.ops.elementwise_unary import ElementWiseLog
 from edgewright.ops.quant import Convert
-from tests.native.sum_cases import EXACT, long_kernel, with_activation
+from tests.native.sum_cases import EXACT, bent_sums, long_kernel, with_activation
 
 
 def both(graph: Graph, feed: dict[str, Array]) -> tuple[Array, Array]:
@@ -49,6 +50,34 @@ def test_a_hard_swish_is_computed_from_sums_not_from_what_is_stored(kind: str, o
     simulated, found = both(*with_activation(kind, HardSwish(), Encoding((5 / 255,), (offset,))))
     assert len(np.unique(found)) > 10
     np.testing.assert_array_equal(simulated, found)
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("offset", [-5, -120, -250])
+def test_sums_are_bent_by_slopes_of_any_sign(bits: int, offset: int) -> None:
+    graph, feed = bent_sums(bits, offset << (bits - 8))
+    simulated, genuine = both(graph, feed)
+    assert len(np.unique(genuine)) > 100
+    assert np.mean(simulated == genuine) > (0.9999 if bits == 8 else 0.999)
+
+
+@pytest.mark.parametrize(
+    ("op", "ratio"), [(ElementWiseAdd(), 4224 / 8192), (ElementWiseSubtract(), 8320 / 16384)]
+)
+@pytest.mark.parametrize("zero", [65, 67, 191])
+def test_half_a_unit_of_what_offsets_add_goes_down(op: Op, ratio: float, zero: int) -> None:
+    # The factor of the first operand is an odd multiple of half a unit, and so is what its zero adds.
+    graph = Graph("g")
+    scales, kind = {"a": ratio / 64, "b": 0.5 / 64}, DType.UFIXED_POINT_8
+    for name, scale in scales.items():
+        graph.add_input(name, TensorType((1, 16, 16, 256), kind, None, Encoding((scale,), (-zero,))))
+    result = TensorType((1, 16, 16, 256), kind, None, Encoding((1 / 64,), (-100,)))
+    graph.add(Node("n", op, ["a", "b"], ["y"]), [result])
+    graph.outputs = ["y"]
+    every = np.arange(256, dtype=np.uint8)
+    first, second = (side.reshape(1, 16, 16, 256) for side in np.meshgrid(every, every))
+    simulated, genuine = both(graph, {"a": first, "b": second})
+    np.testing.assert_array_equal(simulated, genuine)
 
 
 @pytest.mark.parametrize("stride", [1, 4, 8])

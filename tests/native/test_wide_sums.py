@@ -47,11 +47,17 @@ WIDE = (
     "MatMul, symmetric",
     "ReduceMean, 4x4",
     "squeeze and excite",
+    "Conv2d + Prelu",
+    "Prelu",
+    "PoolAvg2d, 3x3",
+    "TransposeConv2d, 2x2, stride 2",
 )
 
 
 NARROW = (
     "Conv2d + Relu, same encoding",
+    "Conv2d + Prelu",
+    "Subtract",
     "Batchnorm",
     "PoolAvg2d, 2x2",
     "Multiply, itself",

@@ -12,6 +12,7 @@ from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Gelu, HardSwish, Relu, Sigmoid
 from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMultiply
+from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.rearrange import Concat
 from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
 
@@ -23,6 +24,7 @@ ENCODINGS = (
     ((3.7e-4, -20123), (2.9e-4, -1400)),
 )
 UNIT_RANGE = (2.0**-16, 0)
+SMOOTHING = PoolAvg2d(filter_size=(3, 3), stride=(1, 1), pad_amount=((0, 0), (0, 0)))
 
 Case = tuple[Graph, dict[str, Array]]
 Numbers = tuple[float, int]
@@ -62,12 +64,14 @@ def _describe(shape: tuple[int, ...], numbers: Numbers) -> TensorType:
 
 
 def _list_cases(number: int, x: Numbers, y: Numbers) -> dict[str, Callable[[], Case]]:
+    smooth = (1, SHAPE[1] - 2, SHAPE[2] - 2, SHAPE[3])
     joined, doubled = (*SHAPE[:3], 2 * SHAPE[3]), (1, 2 * SHAPE[1], 2 * SHAPE[2], SHAPE[3])
     return {
         f"wide-sigmoid-{number}": partial(build_function, Sigmoid(), x, UNIT_RANGE),
         f"wide-gelu-{number}": partial(build_function, Gelu(), x, y),
         f"wide-hard-swish-{number}": partial(build_function, HardSwish(), x, y),
         f"wide-relu-{number}": partial(build_function, Relu(), x, y),
+        f"wide-smooth-{number}": partial(build_function, SMOOTHING, x, y, smooth),
         f"wide-silu-{number}": partial(gate, x, y),
         f"wide-concat-{number}": partial(combine, Concat(axis=3), x, y, joined),
         f"wide-maximum-{number}": partial(combine, ElementWiseMaximum(), x, y),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -41,6 +42,11 @@ class Encoding:
 
     def decode(self, stored: Array) -> Array:
         """Real values (float32) of stored integers."""
+        if self._pair is not None:
+            whole: Array = np.asarray(stored.astype(np.float32))
+            whole += self._pair[1]
+            whole *= self._pair[0]
+            return whole
         scale, offset = self._aligned(stored.shape)
         # Single precision holds 16 bits exactly, and rounds their product with a scale once, as double does.
         wide = np.float32 if self.bitwidth <= NARROW_BITS and self._is_single(scale) else np.float64
@@ -51,7 +57,7 @@ class Encoding:
 
     def encode(self, real: Array, dtype: DType) -> Array:
         """Integers nearest to real values, halves to even (as ONNX does), clamped to the type's range."""
-        scale, offset = self._aligned(real.shape)
+        scale, offset = self._pair or self._aligned(real.shape)
         low, high = self.limits(dtype)
         # float32 division first: the engine rounds there, and float64 would break ties differently
         with np.errstate(over="ignore"):  # a large mask over a small scale: clamped anyway
@@ -62,7 +68,10 @@ class Encoding:
         if self.bitwidth > NARROW_BITS:
             steps = steps.astype(np.float64)
         steps -= offset.astype(steps.dtype)
-        stored: Array = np.clip(steps, low, high, out=steps).astype(dtype.numpy)
+        # Not `clip`: that takes longer than the rest where a tensor is small.
+        np.maximum(steps, low, out=steps)
+        np.minimum(steps, high, out=steps)
+        stored: Array = steps.astype(dtype.numpy)
         return stored
 
     def scales_of(self, shape: tuple[int, ...]) -> Array:
@@ -82,6 +91,16 @@ class Encoding:
         if dtype.is_signed:
             return -(1 << (self.bitwidth - 1)), (1 << (self.bitwidth - 1)) - 1
         return 0, (1 << self.bitwidth) - 1
+
+    @cached_property
+    def _pair(self) -> tuple[np.float32, np.float32] | None:
+        """The only scale and offset, where single precision has room for all that they stand for."""
+        if len(self.scales) != 1 or self.axis is not None or self.bitwidth > NARROW_BITS:
+            return None
+        with np.errstate(over="ignore"):
+            scale, offset = np.float32(self.scales[0]), np.float32(self.offsets[0])
+        is_exact = float(scale) == self.scales[0] and float(offset) == self.offsets[0]
+        return (scale, offset) if is_exact else None
 
     @staticmethod
     def _is_single(scale: Array) -> bool:

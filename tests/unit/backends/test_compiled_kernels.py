@@ -66,6 +66,38 @@ def test_kernels_round_as_the_engines_own_ops_do(monkeypatch, act_bits, channels
         np.testing.assert_array_equal(compiled[name], expected, err_msg=name)
 
 
+@pytest.mark.parametrize("act_bits", [8, 16])
+@pytest.mark.parametrize(
+    ("weights", "options"),
+    [
+        ((24, 3, 3, 3), {"strides": [2, 2], "pads": [0, 0, 1, 1]}),
+        ((68, 17, 1, 1), {"group": 4}),
+        ((10, 1, 1, 1), {}),
+        ((6, 2, 1, 1), {"group": 3}),
+        ((40, 5, 3, 2), {"group": 2, "dilations": [2, 1], "pads": [2, 0, 1, 3]}),
+        # So much work that threads take parts of it.
+        ((96, 96, 3, 3), {"pads": [1] * 4}),
+    ],
+)
+def test_convolutions_are_those_of_the_engines_own_ops(monkeypatch, act_bits, weights, options):
+    rng = np.random.default_rng(weights[0])
+    channels = weights[1] * options.get("group", 1)
+    stored = [
+        numpy_helper.from_array(rng.normal(size=weights).astype(np.float32), "w"),
+        numpy_helper.from_array(rng.normal(size=weights[0]).astype(np.float32) * 3, "b"),
+    ]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, channels, 13, 12))]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["y"], **options)]
+    graph = helper.make_graph(nodes, "convolution", inputs, outputs, stored)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    samples = [{"x": rng.normal(size=(2, channels, 13, 12)).astype(np.float32)} for _ in range(2)]
+    compiled = simulate(model, samples, act_bits)
+    monkeypatch.setenv(SWITCH, "0")
+    find_kernels.cache_clear()
+    np.testing.assert_array_equal(compiled["y"], simulate(model, samples, act_bits)["y"])
+
+
 def test_without_a_compiler_there_are_none(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)

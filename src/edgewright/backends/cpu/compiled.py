@@ -26,6 +26,8 @@ SWITCH = "EDGEWRIGHT_KERNELS"
 _COMPILERS = ("cc", "gcc", "clang")
 # Each step is one operation of IEEE 754: nothing may be merged, and nobody looks at errno or at traps.
 _FLAGS = ("-O3", "-std=c11", "-shared", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
+# One program: each needs what those before it define.
+_SOURCES = ("sum_kernels.c", "product_kernels.c", "registered_ops.c")
 _LONGEST_SECONDS = 60
 _OTHERS_MAY_WRITE = 0o022
 
@@ -47,13 +49,14 @@ def _find_library() -> Path:
     compiler = next(filter(None, (shutil.which(name) for name in names if name)), None)
     if compiler is None:
         raise FileNotFoundError(f"none of the C compilers {', '.join(_COMPILERS)} is installed")
-    source = (files("edgewright") / "backends" / "cpu" / "_data" / "sum_kernels.c").read_bytes()
+    folder = files("edgewright") / "backends" / "cpu" / "_data"
+    source = b"".join((folder / name).read_bytes() for name in _SOURCES)
     command = [compiler, *_FLAGS, *_list_machine_flags()]
     key = hashlib.sha256(b"\0".join([source, *map(str.encode, command), _describe_processor()])).hexdigest()
-    folder = find_cache("kernels")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _check_owner(folder)
-    library = folder.resolve() / f"{key[:32]}.so"
+    kept = find_cache("kernels")
+    kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _check_owner(kept)
+    library = kept.resolve() / f"{key[:32]}.so"
     if not library.exists():
         _compile(command, source, library)
     _load(library)
@@ -95,7 +98,7 @@ def _compile(command: list[str], source: bytes, library: Path) -> None:
 
 
 def _list_machine_flags() -> list[str]:
-    return ["-march=native"] if platform.machine() in {"x86_64", "AMD64"} else []
+    return ["-march=native", "-mprefer-vector-width=512"] if platform.machine() in {"x86_64", "AMD64"} else []
 
 
 def _describe_processor() -> bytes:

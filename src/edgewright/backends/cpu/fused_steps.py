@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -10,13 +10,14 @@ from edgewright.backends.cpu.compiled import DOMAIN, find_kernels
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.op import Op
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, ElementWiseSubtract
-from edgewright.ops.windows import Geometry
 
 if TYPE_CHECKING:
     from edgewright.backends.cpu.sums import Step
     from edgewright.backends.cpu.writer import Writer
 
 # The letters by which the kernel knows steps.
+# A branch: sums are kept, what became of them and what was kept change places, and both become one.
+JOINTS = {"Mul": "x", "Add": "y"}
 LETTERS = {"Floor": "f", "Round": "r", "Add": "a", "Mul": "m", "Max": "u", "Min": "l"}
 CASTS = {DType.FLOAT_64: "d", DType.FLOAT_32: "s"}
 ROUNDING_OPS = {DType.UFIXED_POINT_8: "RoundSums8", DType.UFIXED_POINT_16: "RoundSums16"}
@@ -52,57 +53,42 @@ def split_in_one_pass(w: "Writer", value: str) -> list[str]:
     return [] if find_kernels() is None else w.node_all("SplitBytes", value, outputs=2, domain=DOMAIN)
 
 
-def has_depthwise_kernel() -> bool:
-    """Whether depthwise convolutions of bytes need not become floats."""
-    return find_kernels() is not None
-
-
-def sum_channels(w: "Writer", images: str, operands: Sequence[Array], window: Geometry, zero: int) -> str:
-    """The sums of a depthwise convolution of bytes; operands are weights, units and a bias."""
-    ((top, bottom), (left, right)), (stride_y, stride_x), (gap_y, gap_x) = (
-        window.pads,
-        window.stride,
-        window.dilation,
-    )
-    return w.node(
-        "DepthwiseSums",
-        *(images, *map(w.constant, operands)),
-        domain=DOMAIN,
-        zero=zero,
-        top=top,
-        bottom=bottom,
-        left=left,
-        right=right,
-        stride_y=stride_y,
-        stride_x=stride_x,
-        gap_y=gap_y,
-        gap_x=gap_x,
-    )
-
-
 def round_in_one_pass(
     w: "Writer", sums: Sequence[str], taken: SumSteps, dtype: DType, zero: int, axis: int
 ) -> str:
     """The integers that are stored; "" where the kernel is not there, or does not know a step."""
-    programs = [_spell_steps(steps) for steps in (taken.first, taken.second, taken.steps)]
-    first, second, last = programs
-    if dtype not in ROUNDING_OPS or first is None or second is None or last is None:
+    spelled = spell_rounding(taken)
+    if dtype not in ROUNDING_OPS or spelled is None or find_kernels() is None:
         return ""
-    if find_kernels() is None or any(
-        len(program.letters) > MOST_LETTERS for program in (first, second, last)
-    ):
-        return ""
-    single, real = _tile_operands([*first.operands, *second.operands, *last.operands])
+    operands = map(w.constant, spelled.operands)
     return w.node(
         ROUNDING_OPS[dtype],
-        *(sums[0], w.constant(single), w.constant(real), *sums[1:]),
+        *(sums[0], *operands, *sums[1:]),
         domain=DOMAIN,
-        first=first.letters,
-        second=second.letters,
-        steps=last.letters,
+        **spelled.letters,
         axis=axis,
         zero=zero,
     )
+
+
+@dataclass(frozen=True)
+class SpelledRounding:
+    """The attributes and inputs by which a kernel knows all steps on sums."""
+
+    letters: dict[str, str]
+    # As floats, and as doubles.
+    operands: tuple[Array, Array]
+
+
+def spell_rounding(taken: SumSteps) -> SpelledRounding | None:
+    """None where the kernels lack a step."""
+    programs = [_spell_steps(steps) for steps in (taken.first, taken.second, taken.steps)]
+    known = [program for program in programs if program and len(program.letters) <= MOST_LETTERS]
+    if len(known) < len(programs):
+        return None
+    names = ("first", "second", "steps")
+    letters = {name: program.letters for name, program in zip(names, known, strict=True)}
+    return SpelledRounding(letters, _tile_operands([o for program in known for o in program.operands]))
 
 
 def can_combine(op: Op, types: Sequence[DType]) -> bool:
@@ -138,11 +124,13 @@ def _spell_steps(steps: Sequence["Step"], *, is_branch: bool = False) -> Program
     for step in steps:
         if step.to is not None and step.to in CASTS and not is_branch:
             letters += CASTS[step.to]
-        elif step.branch and step.op == "Mul" and not is_branch:
-            inner = _spell_steps(step.branch, is_branch=True)
-            if inner is None:
+        elif step.branch and step.op in JOINTS and not is_branch:
+            sides = [_spell_steps(side, is_branch=True) for side in (step.branch, step.trunk)]
+            if None in sides:
                 return None
-            letters, operands = f"{letters}k{inner.letters}x", [*operands, *inner.operands]
+            branch, trunk = cast("list[Program]", sides)
+            letters += f"k{branch.letters}w{trunk.letters}{JOINTS[step.op]}"
+            operands += [*branch.operands, *trunk.operands]
         elif step.op in LETTERS and not step.branch and step.to is None:
             letters += LETTERS[step.op]
             operands += [] if step.operand is None else [step.operand]

@@ -22,6 +22,7 @@ from edgewright.backends.cpu.sums import (
     scale_value,
     shift_value,
     split_bytes,
+    write_fused_product,
     write_matrix_sums,
     write_product,
 )
@@ -129,6 +130,8 @@ class NodeWriter(Writer):
             node.op, [self.graph.types[v].dtype for v in (*node.inputs, *node.outputs)]
         ):
             return self._combine(node, form)
+        if form.product is not None and form.product.is_fused:
+            return [write_fused_product(self, node, form)]
         given = self.graph.types[node.inputs[0]].encoding
         if form.wide is not None:
             sums = self._write_wide_sums(lowering, node, form, form.wide)

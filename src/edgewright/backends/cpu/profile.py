@@ -17,7 +17,7 @@ from edgewright.ops.cost import is_product, node_macs
 _KERNEL = "_kernel_time"
 # What the engine puts behind the name of a value or node when it makes another kernel of it.
 _SUFFIX = re.compile(r"(_nchwc|_quant|_token_\d+|_\d+|/duplicated)$")
-_PRODUCT = re.compile("Conv|Gemm|MatMul|LSTM|GRU|RNN|Attention")
+_PRODUCT = re.compile("Conv|Product|Depthwise|Gemm|MatMul|LSTM|GRU|RNN|Attention")
 # Name, what the engine calls it, number of the run, microseconds since its start, time.
 _Kernel = tuple[str, str, int, int, int]
 

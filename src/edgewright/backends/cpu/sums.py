@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from edgewright.backends.cpu.fused_steps import SumSteps, round_in_one_pass, split_in_one_pass, sum_channels
+from edgewright.backends.cpu.fused_products import multiply_in_one_pass
+from edgewright.backends.cpu.fused_steps import SumSteps, round_in_one_pass, split_in_one_pass
 from edgewright.backends.cpu.halves import HalfArithmetic
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
@@ -29,13 +30,15 @@ LARGEST_OF_BYTES = 0x7F7F
 class Step:
     """An engine op on the sums; its operand is one number, one for each channel (the last axis), or none.
 
-    With a branch the operand is what these steps make of the same sums.
+    With a branch the operand is what these steps make of the same sums; a trunk is taken before, by the sums
+    themselves.
     """
 
     op: str
     operand: Array | None = None
     to: DType | None = None
     branch: tuple["Step", ...] = ()
+    trunk: tuple["Step", ...] = ()
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,11 @@ class IntegerProduct:
     units: Array
     bias: Array
     window: Geometry | None = None
+    # Of the window.
+    places: tuple[int, ...] = (1, 1)
     is_depthwise: bool = False
+    # Whether our kernel computes it, together with the steps: it needs a window.
+    is_fused: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,8 @@ class WideSums:
     # The integer that stands for zero.
     zero: int
     shift: Array | None
+    # What is done to the sums of each byte first.
+    before: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,13 +117,21 @@ class Rounding:
 PLAIN = Rounding()
 
 
+def write_fused_product(w: "Writer", node: Node, form: SumForm) -> str:
+    """The integers that are stored for a product that our kernel computes."""
+    given, stored = (w.graph.types[value] for value in (node.inputs[0], node.outputs[0]))
+    assert form.product is not None
+    assert given.encoding is not None
+    assert stored.encoding is not None
+    taken = SumSteps(form.steps, *_list_joining_steps(form.wide))
+    zeros = (-given.encoding.offsets[0], -stored.encoding.offsets[0])
+    return multiply_in_one_pass(w, w.value(node.inputs[0]), form.product, taken, zeros, stored.dtype)
+
+
 def write_product(w: "Writer", node: Node, product: IntegerProduct, rows: str, zero: Array) -> str:
     """The sums of a product of the last axis, in real numbers that hold them exactly; rows have 8 bits."""
-    if product.window is not None and product.is_depthwise:
-        return sum_channels(w, rows, (product.matrix, product.units, product.bias), product.window, int(zero))
     if product.window is not None:
-        size = w.graph.constants[node.inputs[1]].shape[:2]
-        parts = list_window_parts(w, rows, product.window, size, zero)
+        parts = list_window_parts(w, rows, product.window, product.places, zero)
         rows = w.node("Concat", *parts, axis=3) if len(parts) > 1 else parts[0]
     elif _is_folded(w, node, product):
         rows = w.node("Reshape", rows, w.ints((-1, len(product.matrix))))
@@ -174,9 +191,10 @@ def _list_joining_steps(wide: WideSums | None) -> tuple[tuple[Step, ...], tuple[
         return (), ()
     if wide.shift is None:
         real = Step("Cast", to=DType.FLOAT_64)
-        return (real, Step("Mul", np.asarray(BYTE, np.float64))), (real,)
+        return (*wide.before, real, Step("Mul", np.asarray(BYTE, np.float64))), (*wide.before, real)
     unit = np.asarray(1 / BYTE, np.float32)
-    return (), (Step("Add", wide.shift.astype(np.float32)), Step("Mul", unit), Step("Floor"))
+    cut = (Step("Add", wide.shift.astype(np.float32)), Step("Mul", unit), Step("Floor"))
+    return wide.before, (*wide.before, *cut)
 
 
 def list_window_parts(
@@ -258,7 +276,8 @@ def _write_step(w: "Writer", step: Step, value: str, rank: int, channels: int) -
     if step.to is not None:
         return w.node(step.op, value, to=w.code(step.to))
     if step.branch:
-        return w.node(step.op, value, _write_steps(w, step.branch, value, rank, channels))
+        sides = [_write_steps(w, steps, value, rank, channels) for steps in (step.trunk, step.branch)]
+        return w.node(step.op, *sides)
     if step.operand is None:
         return w.node(step.op, value)
     if not step.operand.ndim:

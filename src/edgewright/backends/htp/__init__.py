@@ -7,6 +7,7 @@ from edgewright.backends.htp.arithmetic import htp_sums
 from edgewright.backends.htp.fusions import with_fusions
 from edgewright.backends.htp.halves import EXACT_HALVES, HALVES, with_halves
 from edgewright.backends.htp.library_kernels import with_library_kernels
+from edgewright.backends.htp.phases import with_phases
 from edgewright.backends.htp.signs import with_unsigned
 from edgewright.backends.htp.wide_factors import with_wide_factors
 from edgewright.ir.graph import Graph
@@ -29,7 +30,7 @@ class HtpSimBackend:
         outputs = (*graph.outputs, *options.extra_outputs)
         plain = with_unsigned(with_wide_factors(with_steps(graph, outputs)), outputs)
         halved = with_halves(plain, outputs)
-        fused = with_fusions(halved) if self.arithmetic else halved
+        fused = with_fusions(with_phases(halved)) if self.arithmetic else halved
         ready = with_library_kernels(fused, graph)
         halves = EXACT_HALVES if self.arithmetic else HALVES
         return CpuSession(ready, options, Rounding(self.arithmetic, halves))

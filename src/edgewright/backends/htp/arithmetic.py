@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
+from edgewright.backends.htp.bent_sums import pass_bent, round_bent_words
 from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
 from edgewright.backends.htp.gated_sums import pass_gated
@@ -15,7 +16,6 @@ from edgewright.backends.htp.norm_sums import normalize_rows, scale_channels, sc
 from edgewright.backends.htp.products import round_product
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
-    away_from_zero,
     cut_sums,
     is_byte,
     is_wide,
@@ -98,6 +98,16 @@ def _compute_hard_swish(graph: Graph, node: Node) -> SumForm | None:
     return pass_gated(graph, node) or gate_line(graph, node)
 
 
+def _compute_prelu(graph: Graph, node: Node) -> SumForm | None:
+    """Prelu of 8 bits, by the product before it or by itself."""
+    return pass_bent(graph, node) or bend_values(graph, node)
+
+
+def _compute_wide_prelu(graph: Graph, node: Node) -> SumForm | None:
+    """The same of 16 bits."""
+    return pass_bent(graph, node) or round_bent_words(graph, node)
+
+
 def _softmax(graph: Graph, node: Node) -> SumForm | None:
     """Of two classes: the larger has at most 255 parts of 255, not of 256."""
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
@@ -108,7 +118,7 @@ def _softmax(graph: Graph, node: Node) -> SumForm | None:
 
 
 def _sum(graph: Graph, node: Node) -> SumForm | None:
-    """Operands times whole factors, plus their offsets in coarse units."""
+    """Operands times whole factors, plus their offsets in coarse units, halves of which go down."""
     types = [graph.types[value] for value in (*node.inputs, *node.outputs)]
     # One number is added by a table of all results.
     is_table = any(value in graph.constants and graph.constants[value].size == 1 for value in node.inputs)
@@ -122,7 +132,7 @@ def _sum(graph: Graph, node: Node) -> SumForm | None:
         return None
     second = -second if is_difference else second
     offset = a.offsets[0] * first + b.offsets[0] * second - y.offsets[0] * (1 << bits)
-    offset = away_from_zero(offset / OFFSET_UNIT) * OFFSET_UNIT
+    offset = int(np.ceil(offset / OFFSET_UNIT - 0.5)) * OFFSET_UNIT
     # Half a unit more: a half of a step is rounded up, and nothing lies between.
     added = np.asarray((offset + 0.5) / 2.0**bits + y.offsets[0], np.float32)
     inputs = {
@@ -151,7 +161,7 @@ RULES: dict[type[Op], Rule] = {
     ElementWiseNeg: negate_values,
     HardSwish: pass_gated,
     PoolAvg2d: average_places,
-    Prelu: bend_values,
+    Prelu: _compute_prelu,
     ReduceMean: average_axes,
     ResizeBilinear: blend_places,
     ResizeNearestNeighbor: repeat_places,
@@ -160,6 +170,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     Batchnorm: scale_channels_wide,
     Conv2d: round_product,
     DepthWiseConv2d: round_product,
+    TransposeConv2d: round_product,
     FullyConnected: round_product,
     ElementWiseAdd: add_wide,
     ElementWiseSubtract: add_wide,
@@ -172,6 +183,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     Gelu: gate_curve,
     HardSigmoid: compute_line,
     HardSwish: _compute_hard_swish,
+    Prelu: _compute_wide_prelu,
     Relu: clamp_wide,
     Relu6: clamp_wide,
     ReluMinMax: clamp_wide,

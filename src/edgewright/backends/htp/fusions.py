@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from edgewright.backends.htp.bent_sums import find_slopes
 from edgewright.backends.htp.products import has_coarse_sums, has_cut_sums
 from edgewright.backends.htp.requantize import is_wide
 from edgewright.core.numbers import DType
@@ -36,11 +37,18 @@ def _way(graph: Graph, node: Node) -> list[Node]:
             return []
         way.insert(0, maker)
         if not isinstance(maker.op, Reshape):
+            if len(way) == 1 and _is_bent(graph, maker):
+                return way
             is_same = graph.types[value].encoding == graph.types[node.outputs[0]].encoding
             is_read = has_coarse_sums(graph, maker) or _is_reading_wide_sums(graph, maker, node)
             return way if is_read and (not is_same or node.op.is_gated_on_htp) else []
         value = maker.inputs[0]
     return []
+
+
+def _is_bent(graph: Graph, maker: Node) -> bool:
+    """Whether a Prelu right behind a product is computed from its sums."""
+    return find_slopes(graph, maker) is not None and has_cut_sums(graph, maker)
 
 
 def _is_reading_wide_sums(graph: Graph, maker: Node, node: Node) -> bool:
@@ -67,7 +75,7 @@ def _fuse(graph: Graph, node: Node) -> None:
     way = _way(graph, node)
     names = {value: graph.fresh_name(value) for maker in way for value in maker.outputs}
     kind = graph.types[way[0].outputs[0]]
-    is_done = node.op.is_clamp or node.op.is_gated_on_htp
+    is_done = node.op.is_clamp or node.op.is_gated_on_htp or (len(way) == 1 and _is_bent(graph, way[0]))
     twin_kind = graph.types[node.outputs[0]] if is_done else _refine(kind)
     if (bounds := _find_bounds(graph, node)) is not None:
         twin_kind = replace(twin_kind, encoding=bounds)

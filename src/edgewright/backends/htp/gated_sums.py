@@ -61,9 +61,13 @@ def pass_gated(graph: Graph, node: Node) -> SumForm | None:
 
 def cut_gated(factor: Multiplier, offset: int) -> Array:
     """The units of cut sums, as powers of two of the sums' own; ``offset`` is that of the output."""
-    largest = max(LAST + offset, 1)
-    finest = np.maximum(LEAST_CUT, np.ceil(np.log2(largest / MOST_UNITS / factor.exact)))
-    return np.asarray(np.exp2(-np.minimum(-factor.exponent - PARTS_BITS, finest)))
+    return cut_reach(factor.exact, LAST + offset)
+
+
+def cut_reach(exact: Array, largest: Array | int) -> Array:
+    """The same for sums that go as far as a step; ``exact`` are steps for a sum."""
+    finest = np.maximum(LEAST_CUT, np.ceil(np.log2(np.maximum(largest, 1) / MOST_UNITS / exact)))
+    return np.asarray(np.exp2(-np.minimum(-np.floor(np.log2(exact)) - PARTS_BITS, finest)))
 
 
 def pass_sums(factor: Multiplier, units: Array) -> tuple[Step, ...]:

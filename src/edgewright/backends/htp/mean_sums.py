@@ -1,5 +1,6 @@
 """Means, as HTP rounds them."""
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -8,12 +9,14 @@ from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
     FINE_BITS,
+    Multiplier,
     cut_sums,
     is_wide,
     multiplier,
     shift_down,
 )
 from edgewright.backends.htp.wide_moves import rescale_wide
+from edgewright.backends.htp.wide_products import WIDE_BITS, cut_wide, split_input
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.pool import PoolAvg2d
@@ -21,6 +24,8 @@ from edgewright.ops.reduce import ReduceMean
 
 # Average pools with a kernel of their own: size and stride.
 HALVING, SMOOTHING = ((2, 2), (2, 2)), ((3, 3), (1, 1))
+# Of pools of 3 x 3 places of 16 bits.
+SMOOTHING_WEIGHT = 32
 # Between these ratios of scales a pool that halves an image is rounded to parts of a step first.
 HALVED_RATIOS = (0.5, 2.0)
 
@@ -37,7 +42,7 @@ def average_places(graph: Graph, node: Node) -> SumForm | None:
         return _average_wide(graph, node, places) if wide else _average(x, y, node.inputs[0], places)
     if kind == HALVING:
         return _average(x, y, node.inputs[0], places, _find_parts(x.scales[0] / y.scales[0]))
-    return None if wide else _smooth(x, y, node.inputs[0], places)
+    return (_smooth_wide if wide else _smooth)(x, y, node.inputs[0], places)
 
 
 def _find_parts(ratio: float) -> float:
@@ -54,6 +59,18 @@ def _smooth(x: Encoding, y: Encoding, value: str, places: int) -> SumForm | None
     cut = Step("Mul", factor.cut[0].astype(np.float32))
     steps = (*_sum_whole(places), cut, *cut_sums((factor.value / factor.cut)[0]))
     return SumForm({value: Encoding((1.0,), x.offsets)}, {}, steps)
+
+
+def _smooth_wide(x: Encoding, y: Encoding, value: str, places: int) -> SumForm | None:
+    """As a convolution of bytes, with the same weight at each place."""
+    ratio = np.float32(x.scales[0]) / np.float32(y.scales[0])
+    factor = multiplier(float(ratio), np.asarray([1 / places / SMOOTHING_WEIGHT]), 1.0, WIDE_BITS)
+    if factor is None:
+        return None
+    single = Multiplier(factor.value[0], factor.exponent[0], factor.exact[0])
+    total = np.asarray(places * SMOOTHING_WEIGHT, np.float64)
+    wide = replace(split_input(x, total, is_cut=True), before=_sum_whole(places * SMOOTHING_WEIGHT))
+    return SumForm({value: x}, steps=cut_wide(single, x, total, np.asarray(0.0)), wide=wide)
 
 
 def average_axes(graph: Graph, node: Node) -> SumForm | None:

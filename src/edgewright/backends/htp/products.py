@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edgewright.backends.cpu.fused_steps import has_depthwise_kernel
+from edgewright.backends.cpu.fused_products import has_product_kernels
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm, WideSums
+from edgewright.backends.htp.bent_sums import find_bend, round_bent_sums, round_bent_wide
 from edgewright.backends.htp.gated_sums import cut_gated, gate_sums, is_cut_at_zero, is_gated, pass_sums
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
@@ -18,7 +19,14 @@ from edgewright.backends.htp.requantize import (
     multiplier,
     shift_down,
 )
-from edgewright.backends.htp.wide_products import WIDE_BITS, cut_wide, gate_wide, split_input
+from edgewright.backends.htp.wide_products import (
+    WIDE_BITS,
+    add_zero,
+    cut_wide,
+    find_steps,
+    gate_wide,
+    split_input,
+)
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -75,21 +83,25 @@ class Product:
 
     @property
     def channel_window(self) -> Geometry | None:
-        """Of a depthwise convolution that the engine has a kernel for: as many filters as channels."""
+        """Of a depthwise convolution that we have a kernel for: as many filters as channels."""
         op, given = self.channelwise, self.graph.types[self.node.inputs[0]]
-        if op is None or not given.is_static or not has_depthwise_kernel():
+        if op is None or not given.is_static or not has_product_kernels():
             return None
         return op.geometry(given.shape[-1]) if self.weights.shape[-1] == given.shape[-1] else None
 
     @property
     def window(self) -> Geometry | None:
-        """Of a convolution that is fastest as a product: not of a few channels, nor of many places."""
+        """Of a convolution of integers: any one by our kernel, else one that is fastest as a product.
+
+        That is in no groups, not of a few channels, nor of many places.
+        """
         given = self.graph.types[self.node.inputs[0]]
         if not isinstance(self.node.op, Conv2d) or not given.is_static:
             return None
         window, (height, width, channels, _) = self.node.op.geometry(given.shape[-1]), self.weights.shape
         has_many = channels >= FEWEST_CHANNELS and height * width <= MOST_PLACES
-        return window if window.group == 1 and (has_many or (height, width) == (1, 1)) else None
+        is_product = window.group == 1 and (has_many or (height, width) == (1, 1))
+        return window if has_product_kernels() or is_product else None
 
     def find_multiplier(self, bits: int) -> Multiplier | None:
         """From sums to steps of the output."""
@@ -155,7 +167,10 @@ def round_product(graph: Graph, node: Node) -> SumForm | None:
     if factor is None:
         return None
     x, y = product.x, product.y
-    if product.is_fine:
+    slopes = None if product.is_fine else find_bend(graph, node)
+    if slopes is not None:
+        unit, steps = np.ones_like(factor.cut), round_bent_sums(factor, y.offsets[0], slopes)
+    elif product.is_fine:
         unit, steps = np.ones_like(factor.cut), _round_whole(factor, y.offsets[0])
     elif is_gated(graph, node):
         unit = cut_gated(factor, y.offsets[0])
@@ -178,9 +193,13 @@ def _round_wide(product: Product) -> SumForm | None:
     )
     total = product.weights.astype(np.float64).sum(axis=others)
     wide = split_input(product.x, total, is_cut=not product.is_fine)
+    slopes = None if product.is_fine else find_bend(product.graph, product.node)
     if product.is_fine:
         added = product.bias if product.bias.size else np.zeros(total.shape)
         steps = _round_whole(factor, product.y.offsets[0], added)
+    elif slopes is not None:
+        added = add_zero(product.x, total) + product.add_bias(256.0)
+        steps = round_bent_wide(find_steps(product.x, product.y, product.scales), added, slopes)
     elif is_gated(product.graph, product.node):
         steps = gate_wide(product.x, product.y, product.scales, total, product.add_bias(256.0))
     else:
@@ -192,16 +211,21 @@ def _write_form(
     product: Product, unit: Array, bias: Array, steps: tuple[Step, ...], wide: WideSums | None = None
 ) -> SumForm:
     """A product of integers where the engine has one, else an op on whole numbers."""
-    node, stored, window = product.node, product.weights, product.window
+    node, stored = product.node, product.weights
     added = (bias * unit).astype(np.float32) if bias.size else np.zeros(unit.shape, np.float32)
     if (channels := product.channel_window) is not None:
         matrix = stored.reshape(*stored.shape[:2], stored.shape[-1]).astype(np.int8)
-        integers = IntegerProduct(matrix, unit.astype(np.float32), added, channels, is_depthwise=True)
+        integers = IntegerProduct(
+            matrix, unit.astype(np.float32), added, channels, is_depthwise=True, is_fused=True
+        )
         return SumForm({}, {}, steps, integers, wide=wide)
-    if window is not None:
-        matrix = stored.reshape(-1, stored.shape[-1]).astype(np.int8)
-        is_plain = stored.shape[:2] == (1, 1) and window == POINT
-        integers = IntegerProduct(matrix, unit.astype(np.float32), added, None if is_plain else window)
+    if (window := product.window) is not None:
+        matrix, places = stored.reshape(-1, stored.shape[-1]).astype(np.int8), stored.shape[:2]
+        is_fused = has_product_kernels()
+        is_plain = places == (1, 1) and window == POINT and not is_fused
+        integers = IntegerProduct(
+            matrix, unit.astype(np.float32), added, None if is_plain else window, places, is_fused=is_fused
+        )
         return SumForm({}, {}, steps, integers, wide=wide)
     if product.axis == 0:
         matrix = np.ascontiguousarray(stored.T).astype(np.int8)

@@ -26,7 +26,7 @@ def split_input(x: Encoding, total: Array, *, is_cut: bool) -> WideSums:
 
 def cut_wide(factor: Multiplier, x: Encoding, total: Array, bias: Array) -> tuple[Step, ...]:
     """Sums of high bytes, and what the zero point and the bias add, in steps."""
-    return store_parts(factor, _add_zero(x, total) + bias, BYTE)
+    return store_parts(factor, add_zero(x, total) + bias, BYTE)
 
 
 def store_parts(factor: Multiplier, added: Array, unit: int) -> tuple[Step, ...]:
@@ -69,11 +69,9 @@ def _is_symmetric(kind: TensorType) -> bool:
 
 def gate_wide(x: Encoding, y: Encoding, scales: Array, total: Array, bias: Array) -> tuple[Step, ...]:
     """HardSwish of the middles of parts of sums of high bytes, cut to a step; ``scales`` are the weights'."""
-    f = np.float32
-    widest = scales.astype(f).max()
-    real = (f(x.scales[0]) * widest) * (scales.astype(f) / widest)
-    exact = real / f(y.scales[0])
-    slope = ((exact / f(STEEPNESS)) * real).astype(np.float64)
+    real = _find_real(x, scales)
+    exact = real / np.float32(y.scales[0])
+    slope = ((exact / np.float32(STEEPNESS)) * real).astype(np.float64)
     exponent = np.floor(np.log2(exact.astype(np.float64)))
     parts, unit = np.exp2(exponent + np.log2(BYTE) + WIDE_PARTS_BITS), np.exp2(exponent - GATE_BITS + 1)
     gate = (
@@ -85,7 +83,7 @@ def gate_wide(x: Encoding, y: Encoding, scales: Array, total: Array, bias: Array
     )
     return (
         Step("Cast", to=DType.FLOAT_64),
-        Step("Add", _add_zero(x, total) + bias),
+        Step("Add", add_zero(x, total) + bias),
         Step("Mul", parts),
         Step("Floor"),
         Step("Add", np.asarray(0.5)),
@@ -96,11 +94,22 @@ def gate_wide(x: Encoding, y: Encoding, scales: Array, total: Array, bias: Array
     )
 
 
+def find_steps(x: Encoding, y: Encoding, scales: Array) -> Array:
+    """Steps of the output for each sum, as float32 has them; ``scales`` are the weights'."""
+    return np.asarray(_find_real(x, scales) / np.float32(y.scales[0]), np.float64)
+
+
+def _find_real(x: Encoding, scales: Array) -> Array:
+    """The real numbers that sums stand for."""
+    single = scales.astype(np.float32)
+    return np.asarray((np.float32(x.scales[0]) * single.max()) * (single / single.max()))
+
+
 def _round_to(numbers: Array, unit: float) -> Array:
     """The nearest multiples of a unit, halves up."""
     return np.floor(numbers.astype(np.float64) / unit + 0.5) * unit
 
 
-def _add_zero(x: Encoding, total: Array) -> Array:
+def add_zero(x: Encoding, total: Array) -> Array:
     """What the zero point adds to the sums of high bytes: it is rounded by itself, halves down."""
     return np.asarray(np.ceil(-(-x.offsets[0] % BYTE) * total / BYTE - 0.5))

@@ -1,7 +1,7 @@
 /* Steps on sums in one pass: what the engine would do as one op a step, each a walk through memory.
  *
  * The engine loads this library and calls RegisterCustomOps. It hands out its functions as one table, of which
- * a few places are named below; they have not moved since its first release. Every step is the same operation
+ * a few places are named below; they have not moved since the release that brought them. Every step is the same operation
  * of IEEE 754 as the engine's own op, so that results are the same to the last bit. */
 #include <math.h>
 #include <stddef.h>
@@ -22,12 +22,19 @@ enum Place {
   GET_INPUT = 90,
   GET_OUTPUT = 91,
   RELEASE_SHAPE = 99,
+  PARALLEL_FOR = 274,
 };
 
-enum { FLOAT_TYPE = 1, UINT8_TYPE = 2, INT8_TYPE = 3, UINT16_TYPE = 4, DOUBLE_TYPE = 11 };
+enum { FLOAT_TYPE = 1, UINT8_TYPE = 2, INT8_TYPE = 3, UINT16_TYPE = 4, INT32_TYPE = 6, DOUBLE_TYPE = 11 };
 enum { MOST_STEPS = 64, MOST_AXES = 16, BLOCK = 512 };
-/* Channels whose sums are taken at once. */
-enum { WIDEST = 32, NARROW = 8 };
+/* Channels of a depthwise product whose sums are taken at once. */
+enum { CHANNELS = 64 };
+/* Products are computed in at most so many parts, each of so many multiplications at least. */
+enum { MOST_PARTS = 16, LEAST_PART = 1 << 20 };
+/* Bytes that are copied at once. */
+enum { ROUGHLY = 16 };
+/* Places, and vectors of so many channels, whose sums of products are taken at once. */
+enum { TILE_ROWS = 6, MOST_VECTORS = 4, LANES = 16 };
 
 typedef void *Status;
 /* The table; it belongs to the engine and outlives every kernel. */
@@ -77,7 +84,10 @@ typedef struct {
   float zero;
   int is_wide;
   int is_plain;
+  /* Of a product: the integer that stands for zero in an image, its window, and how many places that has. */
+  int64_t given;
   Window window;
+  int64_t places[2];
 } Kernel;
 
 typedef struct {
@@ -152,7 +162,8 @@ static void *make_output(void *context, size_t index, const Shape *shape) {
     switch (step) {                                                                                        \
       case 'f': EACH(floor_of(values[i])); break;                                                          \
       case 'r': EACH(round_of(values[i])); break;                                                          \
-      case 'x': EACH(kept[i] * values[i]); break;                                                          \
+      case 'x': EACH(values[i] * kept[i]); break;                                                          \
+      case 'y': EACH(values[i] + kept[i]); break;                                                          \
       case 'a': EACH_WITH(values[i] + operand); break;                                                     \
       case 'm': EACH_WITH(values[i] * operand); break;                                                     \
       case 'u': EACH_WITH(values[i] > operand ? values[i] : operand); break;                               \
@@ -180,6 +191,22 @@ static void keep(Block *block, int64_t count) {
   else memcpy(block->kept_single, block->single, (size_t)count * sizeof(float));
 }
 
+/* What was kept becomes the numbers, and these are kept. */
+static void swap(Block *block, int64_t count) {
+  if (block->is_real)
+    for (int64_t i = 0; i < count; i++) {
+      const double value = block->real[i];
+      block->real[i] = block->kept_real[i];
+      block->kept_real[i] = value;
+    }
+  else
+    for (int64_t i = 0; i < count; i++) {
+      const float value = block->single[i];
+      block->single[i] = block->kept_single[i];
+      block->kept_single[i] = value;
+    }
+}
+
 /* Takes all steps; returns how many rows of operands they used. */
 static int take_steps(Block *block, const char *steps, const Operands *operands, int row, int64_t count) {
   for (; *steps; steps++) {
@@ -188,6 +215,7 @@ static int take_steps(Block *block, const char *steps, const Operands *operands,
     if (*steps == 'd') widen(block, count);
     else if (*steps == 's') narrow(block, count);
     else if (*steps == 'k') keep(block, count);
+    else if (*steps == 'w') swap(block, count);
     else if (block->is_real)
       step_real(*steps, block->real, has_row ? operands->real + at : NULL, operands->is_one, count, block->kept_real);
     else
@@ -415,189 +443,3 @@ static void compute_bytes(void *state, void *context) {
   }
 }
 
-/* The places of a window that lie inside of an image, along one axis. */
-typedef struct {
-  int64_t first;
-  int64_t end;
-  int64_t start;
-} Span;
-
-static Span find_span(int64_t at, const Window *window, int axis, int64_t places, int64_t size) {
-  Span span = {0, places, at * window->stride[axis] - window->before[axis]};
-  while (span.first < places && span.start + span.first * window->gap[axis] < 0) span.first++;
-  while (span.end > span.first && span.start + (span.end - 1) * window->gap[axis] >= size) span.end--;
-  return span;
-}
-
-typedef struct {
-  const uint8_t *image;
-  const int8_t *weights;
-  const float *units;
-  const float *bias;
-  /* Of the image and of the window. */
-  int64_t width, channels, columns;
-  int64_t gap[2];
-  int32_t zero;
-} Depthwise;
-
-/* The sums of some channels at one place; `count` is a constant wherever this is used, so that sums stay in
- * registers. */
-static inline __attribute__((always_inline)) void sum_lanes(const Depthwise *d, Span rows, Span columns, int64_t from,
-                                                            int count, float *restrict out) {
-  int32_t sums[WIDEST] = {0};
-  const int32_t zero = d->zero;
-  for (int64_t row = rows.first; row < rows.end; row++)
-    for (int64_t column = columns.first; column < columns.end; column++) {
-      const int64_t y = rows.start + row * d->gap[0], x = columns.start + column * d->gap[1];
-      const uint8_t *restrict values = d->image + (y * d->width + x) * d->channels + from;
-      const int8_t *restrict factors = d->weights + (row * d->columns + column) * d->channels + from;
-      for (int i = 0; i < count; i++) sums[i] += (values[i] - zero) * factors[i];
-    }
-  for (int i = 0; i < count; i++) out[from + i] = (float)sums[i] * d->units[from + i] + d->bias[from + i];
-}
-
-static void sum_place(const Depthwise *d, Span rows, Span columns, float *restrict out) {
-  int64_t channel = 0;
-  for (; channel + WIDEST <= d->channels; channel += WIDEST) sum_lanes(d, rows, columns, channel, WIDEST, out);
-  for (; channel + NARROW <= d->channels; channel += NARROW) sum_lanes(d, rows, columns, channel, NARROW, out);
-  for (; channel < d->channels; channel++) sum_lanes(d, rows, columns, channel, 1, out);
-}
-
-static int64_t count_places(const Window *window, int axis, int64_t size, int64_t places) {
-  const int64_t room = size + window->before[axis] + window->after[axis] - (places - 1) * window->gap[axis] - 1;
-  return room < 0 ? 0 : room / window->stride[axis] + 1;
-}
-
-/* A depthwise convolution of bytes, channels last: sums in units of each channel, plus a bias. */
-static void compute_depthwise(void *state, void *context) {
-  const Kernel *kernel = state;
-  const Window *window = &kernel->window;
-  Shape shape, kernels, ignored;
-  const uint8_t *images = read_input(context, 0, &shape);
-  const int8_t *weights = read_input(context, 1, &kernels);
-  const float *units = read_input(context, 2, &ignored);
-  const float *bias = read_input(context, 3, &ignored);
-  const int64_t height = shape.sizes[1], width = shape.sizes[2], channels = shape.sizes[3];
-  Shape made = shape;
-  for (int axis = 0; axis < 2; axis++)
-    made.sizes[axis + 1] = count_places(window, axis, shape.sizes[axis + 1], kernels.sizes[axis]);
-  float *out = make_output(context, 0, &made);
-  if (out == NULL) return;
-  Depthwise d = {images,       weights, units, bias, width, channels, kernels.sizes[1],
-                 {window->gap[0], window->gap[1]}, (int32_t)kernel->zero};
-  for (int64_t image = 0; image < shape.sizes[0]; image++, d.image += height * width * channels)
-    for (int64_t y = 0; y < made.sizes[1]; y++) {
-      const Span rows = find_span(y, window, 0, kernels.sizes[0], height);
-      for (int64_t x = 0; x < made.sizes[2]; x++, out += channels)
-        sum_place(&d, rows, find_span(x, window, 1, kernels.sizes[1], width), out);
-    }
-}
-
-static void read_text(const void *info, const char *name, char *text) {
-  size_t size = MOST_STEPS;
-  CALL(GET_TEXT, Status(*)(const void *, const char *, char *, size_t *))(info, name, text, &size);
-}
-
-static int64_t read_integer(const void *info, const char *name) {
-  int64_t number = 0;
-  CALL(GET_INTEGER, Status(*)(const void *, const char *, int64_t *))(info, name, &number);
-  return number;
-}
-
-static void read_pair(const void *info, const char *first, const char *second, int64_t *pair) {
-  pair[0] = read_integer(info, first);
-  pair[1] = read_integer(info, second);
-}
-
-static void *create_depthwise(const Op *op, Table table, const void *info) {
-  Kernel *kernel = calloc(1, sizeof(Kernel));
-  (void)op;
-  (void)table;
-  if (kernel == NULL) return kernel;
-  kernel->zero = (float)read_integer(info, "zero");
-  read_pair(info, "top", "left", kernel->window.before);
-  read_pair(info, "bottom", "right", kernel->window.after);
-  read_pair(info, "stride_y", "stride_x", kernel->window.stride);
-  read_pair(info, "gap_y", "gap_x", kernel->window.gap);
-  return kernel;
-}
-
-static void *create_rounding(const Op *op, Table table, const void *info) {
-  Kernel *kernel = calloc(1, sizeof(Kernel));
-  (void)table;
-  if (kernel == NULL) return kernel;
-  kernel->is_wide = op->output == UINT16_TYPE;
-  kernel->axis = read_integer(info, "axis");
-  kernel->zero = (float)read_integer(info, "zero");
-  read_text(info, "steps", kernel->steps);
-  read_text(info, "first", kernel->first);
-  read_text(info, "second", kernel->second);
-  kernel->is_plain = !kernel->is_wide && !kernel->first[0] && !kernel->second[0] && !strcmp(kernel->steps, "fam");
-  return kernel;
-}
-
-static void *create_elements(const Op *op, Table table, const void *info) {
-  Kernel *kernel = calloc(1, sizeof(Kernel));
-  (void)op;
-  (void)table;
-  if (kernel == NULL) return kernel;
-  kernel->zero = (float)read_integer(info, "zero");
-  read_text(info, "steps", kernel->steps);
-  read_text(info, "first", kernel->first);
-  return kernel;
-}
-
-static void *create_bytes(const Op *op, Table table, const void *info) {
-  (void)op;
-  (void)table;
-  (void)info;
-  return calloc(1, sizeof(Kernel));
-}
-
-static const int SUMS[] = {FLOAT_TYPE, FLOAT_TYPE, DOUBLE_TYPE, FLOAT_TYPE};
-static const int WORDS[] = {UINT16_TYPE};
-static const int SIDES[] = {UINT16_TYPE, UINT16_TYPE, DOUBLE_TYPE, FLOAT_TYPE, DOUBLE_TYPE};
-static const int IMAGES[] = {UINT8_TYPE, INT8_TYPE, FLOAT_TYPE, FLOAT_TYPE};
-
-static const char *name_of(const Op *op) { return op->title; }
-static const char *provider_of(const Op *op) { (void)op; return NULL; }
-static int input_type_of(const Op *op, size_t index) { return op->inputs[index]; }
-static size_t input_count_of(const Op *op) { return op->inputs_count; }
-static int output_type_of(const Op *op, size_t index) { (void)index; return op->output; }
-static size_t output_count_of(const Op *op) { return op->outputs_count; }
-static int required(const Op *op, size_t index) { (void)op; (void)index; return 0; }
-/* The second sums, which only 16 bits have. */
-static int optional(const Op *op, size_t index) { return op->inputs == SUMS && index == 3; }
-
-#define DECLARE(kind, title, inputs, inputs_count, output, outputs_count)                                      \
-  {8, create_##kind, name_of, provider_of, input_type_of, input_count_of, output_type_of, output_count_of,    \
-   compute_##kind, free, optional, required, required, {NULL, NULL, NULL, NULL}, title, inputs, inputs_count, \
-   output, outputs_count}
-
-static Op OPS[] = {
-    DECLARE(rounding, "RoundSums8", SUMS, 4, UINT8_TYPE, 1),
-    DECLARE(rounding, "RoundSums16", SUMS, 4, UINT16_TYPE, 1),
-    DECLARE(elements, "CombineWords", SIDES, 5, UINT16_TYPE, 1),
-    DECLARE(bytes, "SplitBytes", WORDS, 1, UINT8_TYPE, 2),
-    DECLARE(depthwise, "DepthwiseSums", IMAGES, 4, FLOAT_TYPE, 1),
-};
-
-typedef struct {
-  Table (*api)(uint32_t version);
-  const char *(*version)(void);
-} Base;
-
-Status RegisterCustomOps(void *options, const Base *base) {
-  static void *shared;
-  void *domain = shared;
-  Status status = NULL;
-  engine = base->api(8);
-  if (domain == NULL) {
-    status = CALL(CREATE_DOMAIN, Status(*)(const char *, void **))("edgewright", &domain);
-    for (size_t i = 0; status == NULL && i < sizeof OPS / sizeof OPS[0]; i++)
-      status = CALL(ADD_OP, Status(*)(void *, const Op *))(domain, &OPS[i]);
-    /* Only when it is complete: another thread may be here. */
-    if (status == NULL) shared = domain;
-  }
-  return status != NULL ? status : CALL(ADD_DOMAIN, Status(*)(void *, void *))(options, domain);
-}
