@@ -58,7 +58,7 @@ class ChoiceAnalysis:
         seconds = LAYERS_MARGIN * session.measure_rates().estimate_emulated_layers()
         is_in_time = seconds < max(session.budget.layers_seconds, LAYERS_OF_REST * session.budget.rest)
         if not is_in_time:
-            session.notes.append("layers were compared in the simulation only: the emulator had no time left")
+            session.notes.append("layers were compared in the simulation only: the emulator takes too long")
         return is_in_time
 
     def _find_override_trial(self) -> TryOverride | None:

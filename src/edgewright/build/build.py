@@ -1,7 +1,9 @@
 """The main job: pre-flight, convert, quantize, compile, evaluate, analyse, report."""
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from edgewright.build.analyse_choice import ChoiceAnalysis
@@ -38,6 +40,8 @@ def build_model(request: BuildRequest, render: Render) -> BuildRecord:
         shared = take_shared_build(request)
         if shared is not None:
             return shared
+        # Waiting for another build is no part of this one.
+        request = replace(request, started=time.monotonic())
     session = BuildSession(request)
     fingerprint = take_fingerprint(request)
     try:

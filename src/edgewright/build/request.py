@@ -2,6 +2,7 @@
 
 import math
 import shlex
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +59,8 @@ class BuildRequest:
     command: str = "edgewright build"
     # The same with whole paths, to be pasted anywhere; empty where something was given in memory.
     rebuild: str = ""
+    # Of `time.monotonic()`: exporting a model that came in memory is part of the build's time.
+    started: float = field(default_factory=time.monotonic, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Python's callers may give anything."""

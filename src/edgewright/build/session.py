@@ -44,7 +44,8 @@ class BuildSession:
 
     def __init__(self, request: BuildRequest) -> None:
         self.request = request
-        self.budget = TimeBudget(request.time_limit, has_emulator=find_provider("htp") == NATIVE)
+        is_emulated = find_provider("htp") == NATIVE
+        self.budget = TimeBudget(request.time_limit, has_emulator=is_emulated, started=request.started)
         self._checked: PreflightResult | None = None
         # The samples, none of which is a copy of another.
         self._unique: BuildSamples | None = None

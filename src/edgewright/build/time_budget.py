@@ -31,13 +31,14 @@ class TimeBudget:
     Args:
         limit: seconds; infinite where there is none.
         has_emulator: whether the genuine emulator takes its part.
+        started: when the build began, of ``time.monotonic()``; now where nothing is said.
     """
 
-    def __init__(self, limit: float, *, has_emulator: bool) -> None:
+    def __init__(self, limit: float, *, has_emulator: bool, started: float | None = None) -> None:
         self.limit = limit
         self._emulator = limit * EMULATOR_PART if has_emulator else 0.0
         self._emulated = 0.0
-        self._start = time.monotonic()
+        self._start = time.monotonic() if started is None else started
         self._reserved = 0.0 if math.isinf(limit) else limit * REPORT_PART
 
     @property

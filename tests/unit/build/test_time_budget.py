@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +19,11 @@ from edgewright.build.plan import (
     predict_candidates,
 )
 from edgewright.build.rates import Rates, try_model
+from edgewright.build.request import BuildRequest
 from edgewright.build.time_budget import TimeBudget
 from edgewright.config.build import parse_duration
 from edgewright.core.errors import UsageError
+from edgewright.data.samples import DataRequest
 from edgewright.evaluate.records import Metric
 from edgewright.ir.op import REGISTRY
 from edgewright.model.narrow import is_narrow
@@ -206,3 +209,13 @@ def test_while_nothing_keeps_the_limit_other_candidates_have_the_time_of_the_ver
     assert estimate_rest(rates, [], 1.0, 50) == estimate_rest(rates, [30.0, 0.5], 1.0, 50) == full
     missed = estimate_rest(rates, [30.0], 1.0, 50)
     assert rates.unstoppable < missed < full - rates.estimate_emulated_layers()
+
+
+def test_what_was_done_before_the_pre_flight_counts() -> None:
+    data = DataRequest()
+    request = BuildRequest(Path("net.onnx"), "v75", Path("out"), data, started=time.monotonic() - 100)
+    # An export keeps the clock of the request that it belongs to.
+    written = replace(request, model=Path("exported.pt2"))
+    budget = TimeBudget(600, has_emulator=False, started=written.started)
+    assert 100 <= budget.seconds < 110
+    assert 490 < budget.rest <= 500
