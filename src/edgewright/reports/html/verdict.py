@@ -229,6 +229,9 @@ def _describe_way_out(record: BuildRecord) -> str:
         )
     if list_remedies(record):
         return f"To do: the findings below say what helps, as measured; or allow more than {allowed}."
+    if record.chosen == AS_GIVEN:
+        # Its widths and ranges were chosen before, by samples that nobody knows here.
+        return f"To do: build from the float model that it was made from, or allow more than {allowed}."
     return f"To do: allow more than {allowed}, or build from other samples."
 
 
