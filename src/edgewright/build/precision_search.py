@@ -97,9 +97,10 @@ class PrecisionSearch:
         """How long the search may go on: what judges and writes comes after it."""
         session = self._session
         drops = [result.candidate.drop for result in session.results.values()]
+        is_missed = bool(drops) and min(drops) > session.request.limit
         judging = len(session.samples.judging.selection)
-        reserved = estimate_rest(session.measure_rates(), drops, session.request.limit, judging)
-        deadline = session.budget.find_search_deadline(reserved)
+        reserved = estimate_rest(session.measure_rates(), judging, is_missed=is_missed)
+        deadline = session.budget.find_search_deadline(reserved, is_missed=is_missed)
         return Bounds(deadline, MOST_PASSES, deadline + session.budget.grace_seconds)
 
     def _build_candidate(self, name: str, base: str) -> CandidateResult:

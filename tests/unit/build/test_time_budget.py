@@ -114,6 +114,9 @@ def test_the_search_ends_before_what_is_reserved() -> None:
     assert budget.find_search_deadline(100) - time.monotonic() == pytest.approx(300, abs=5)
     # The verdict does with fewer samples then.
     assert budget.find_search_deadline(1000) - time.monotonic() == pytest.approx(240, abs=5)
+    # While all that is built loses too much, half of that goes to the next candidate.
+    late = budget.find_search_deadline(1000, is_missed=True)
+    assert late - time.monotonic() == pytest.approx(320, abs=5)
 
 
 def test_small_models_use_all_samples_and_large_ones_fewer() -> None:
@@ -206,8 +209,8 @@ def test_a_recurrent_layer_alone_is_tried_as_it_is_built() -> None:
 def test_while_nothing_keeps_the_limit_other_candidates_have_the_time_of_the_verdict() -> None:
     rates = Rates(0.1, 0.3, 0.1, 0.2, emulated=2.0, compiling=4.0)
     full = rates.estimate_finish(50)
-    assert estimate_rest(rates, [], 1.0, 50) == estimate_rest(rates, [30.0, 0.5], 1.0, 50) == full
-    missed = estimate_rest(rates, [30.0], 1.0, 50)
+    assert estimate_rest(rates, 50, is_missed=False) == full
+    missed = estimate_rest(rates, 50, is_missed=True)
     assert rates.unstoppable < missed < full - rates.estimate_emulated_layers()
 
 
