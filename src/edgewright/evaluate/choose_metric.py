@@ -214,8 +214,9 @@ def _count_elements(graph: Graph, name: str) -> int:
 
 def _make_label_error(graph: Graph, labels: Labels) -> UsageError:
     outputs = ", ".join(f"'{name}' {list(shape)}" for name, shape in _list_shapes(graph).items())
+    other = SAME if any(_count_elements(graph, name) > 1 for name in graph.outputs) else CLOSENESS
     return UsageError(
         f"labels reach up to {labels.largest}, expected an output with one row of more classes, "
         f"found {outputs}",
-        do="check that the labels are numbers of classes from 0, or use --metric same-answers",
+        do=f"check that the labels are numbers of classes from 0, or use --metric {other}",
     )

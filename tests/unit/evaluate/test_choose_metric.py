@@ -130,6 +130,11 @@ def test_labels_that_no_output_answers_are_said_to_be_unused(text, labels):
     assert "the labels are not used, for no output has their classes" in metric.reason
 
 
+def test_a_metric_that_fits_is_named_where_labels_do_not():
+    with pytest.raises(UsageError, match="or use --metric closeness"):
+        choose_metric(parse(ONE_PROBABILITY), Labels([2]), RIGHT)
+
+
 def test_why_a_metric_was_taken_is_said_unless_it_was_asked_for():
     assert "need not be classes" in choose_metric(parse(SCORES), None).reason
     assert not choose_metric(parse(SCORES), None, "cosine").reason
