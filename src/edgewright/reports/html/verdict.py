@@ -213,33 +213,19 @@ def _describe_way_out(record: BuildRecord) -> str:
 def _find_way_out(record: BuildRecord, allowed: str) -> str:
     kinds = {finding.kind for finding in record.findings}
     unbuilt = [each.name for each in record.left_out if each.is_for_time]
+    differs = any(reason.startswith(DISAGREEMENT) for reason in record.verdict.reasons)
+    op, more = "op that simulation and emulator compute differently", f"or allow more than {allowed}"
     ways = (
-        (
-            any(reason.startswith(DISAGREEMENT) for reason in record.verdict.reasons),
-            "edgewright debug finds the first op that simulation and emulator compute differently; "
-            f"or allow more than {allowed}",
-        ),
-        (
-            bool(unbuilt),
-            f"give it more time with --time-limit, for {', '.join(unbuilt)}; or allow more than {allowed}",
-        ),
+        (differs, f"edgewright debug finds the first {op}; {more}"),
+        (bool(unbuilt), f"give it more time with --time-limit, for {', '.join(unbuilt)}; {more}"),
         (
             NO_PRECISION in kinds,
             f"allow more than {allowed}, or change the model: no precision keeps it on these samples",
         ),
-        (
-            CHOICE in kinds,
-            f"give more samples, so that the precision is chosen well; or allow more than {allowed}",
-        ),
-        (
-            bool(list_remedies(record)),
-            f"the findings below say what helps, as measured; or allow more than {allowed}",
-        ),
+        (CHOICE in kinds, f"give more samples, so that the precision is chosen well; {more}"),
+        (bool(list_remedies(record)), f"the findings below say what helps, as measured; {more}"),
         # Its widths and ranges were chosen before, by samples that nobody knows here.
-        (
-            record.chosen == AS_GIVEN,
-            f"build from the float model that it was made from, or allow more than {allowed}",
-        ),
+        (record.chosen == AS_GIVEN, f"build from the float model that it was made from, {more}"),
     )
     other = f"allow more than {allowed}, or build from other samples"
     return next((text for is_way, text in ways if is_way), other)
