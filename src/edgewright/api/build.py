@@ -89,10 +89,6 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
             until then is kept, and ``left_out`` says what is missing.
         example_inputs: of a torch module in memory; the first sample of ``data`` where none are given.
     """
-    shapes = Shapes(
-        input_dims=tuple((name, tuple(dims)) for name, dims in (input_shapes or {}).items()),
-        define_symbols=tuple((symbols or {}).items()),
-    )
     folder = Path(output or name_output_folder(_name_model(model), str(target)))
     request = BuildRequest(
         Path(model) if isinstance(model, str | Path) else Path(),
@@ -107,7 +103,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         prefer=prefer,
         max_drop=max_drop,
         metric=_name_metric(metric),
-        shapes=shapes,
+        shapes=_read_shapes(input_shapes or {}, symbols or {}),
         outputs=tuple(outputs),
         overrides=overrides,
         is_resumed=resume,
@@ -133,6 +129,13 @@ def _name_model(model: Any) -> str:
     if isinstance(model, Model):
         return sanitize_name(model.fixed_graph().name or "model")
     return Path(model).stem if isinstance(model, str | Path) else name_live_model(model)
+
+
+def _read_shapes(inputs: Mapping[str, Sequence[int]], symbols: Mapping[str, int]) -> Shapes:
+    return Shapes(
+        input_dims=tuple((name, tuple(dims)) for name, dims in inputs.items()),
+        define_symbols=tuple(symbols.items()),
+    )
 
 
 def _read_time_limit(time_limit: float | str | None) -> float:
