@@ -136,7 +136,7 @@ def _list_labelled(graph: Graph, labels: Labels | None, classes: list[str]) -> l
     if labels is None or labels.kind != CLASSES:
         return []
     rows = [name for name in graph.outputs if _has_label_classes(graph, name, labels)]
-    single = [name for name in graph.outputs if _answers_label(graph, name, labels)]
+    single = [name for name in graph.outputs if _can_answer_label(graph, name, labels)]
     return sorted(rows, key=lambda name: name not in classes) or single
 
 
@@ -199,7 +199,7 @@ def _has_label_classes(graph: Graph, name: str, labels: Labels) -> bool:
     )
 
 
-def _answers_label(graph: Graph, name: str, labels: Labels) -> bool:
+def _can_answer_label(graph: Graph, name: str, labels: Labels) -> bool:
     """Whether an output is the number of a class, or of two classes the probability of the second."""
     return is_single_answer(graph, name) and (has_codes(graph, name) or labels.largest == 1)
 
