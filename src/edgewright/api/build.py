@@ -15,7 +15,7 @@ from edgewright.build.build import build_model
 from edgewright.build.dry_run import run_dry
 from edgewright.build.preflight import PreflightResult
 from edgewright.build.records import BuildRecord
-from edgewright.build.request import BuildRequest
+from edgewright.build.request import BuildRequest, name_output_folder
 from edgewright.build.spelled_call import spell_call
 from edgewright.config.build import TIME_LIMIT, parse_duration
 from edgewright.config.preprocessing import Preprocessing
@@ -27,7 +27,7 @@ from edgewright.data.open_samples import Data
 from edgewright.data.samples import DataRequest
 from edgewright.evaluate.metrics.own_function import OwnFunction, keep_own_function
 from edgewright.frontends.huggingface import is_huggingface_folder, load_huggingface_model
-from edgewright.frontends.live_models import write_live_model
+from edgewright.frontends.live_models import name_live_model, write_live_model
 from edgewright.lower.names import sanitize_name
 from edgewright.model.model import Model
 from edgewright.model.open_model import take_example
@@ -41,7 +41,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     data: Data | None,
     *,
     target: str,
-    output: str | Path,
+    output: str | Path | None = None,
     precision: str = "auto",
     prefer: str = "cheapest",
     max_drop: float | None = None,
@@ -67,7 +67,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         data: samples, in any form that ``quantize`` takes, or a folder of .wav files; None for random
             numbers, which say nothing about accuracy.
         target: the chip: SM8650, 'Snapdragon 8 Gen 3', v75, a SoC number, or a device such as 'Galaxy S24'.
-        output: the folder to write.
+        output: the folder to write; ``MODEL_CHIP`` in the current folder where none is given.
         precision: w8a8, w8a16, w4a8, w4a16, fp16, or auto: the cheapest that loses at most ``max_drop``.
         prefer: with auto, ``"fastest"`` takes the precision that is estimated fastest on the chip instead.
         max_drop: points of the metric that may be lost; ``verdict`` of the record says whether that is
@@ -89,14 +89,11 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
             until then is kept, and ``left_out`` says what is missing.
         example_inputs: of a torch module in memory; the first sample of ``data`` where none are given.
     """
-    shapes = Shapes(
-        input_dims=tuple((name, tuple(dims)) for name, dims in (input_shapes or {}).items()),
-        define_symbols=tuple((symbols or {}).items()),
-    )
+    folder = Path(output or name_output_folder(_name_model(model), str(target)))
     request = BuildRequest(
         Path(model) if isinstance(model, str | Path) else Path(),
         str(target),
-        Path(output),
+        folder,
         DataRequest(
             *(data, eval_data, labels, calibration_samples, evaluation_samples),
             preprocessing or Preprocessing(),
@@ -106,13 +103,13 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         prefer=prefer,
         max_drop=max_drop,
         metric=_name_metric(metric),
-        shapes=shapes,
+        shapes=_read_shapes(input_shapes or {}, symbols or {}),
         outputs=tuple(outputs),
         overrides=overrides,
         is_resumed=resume,
         time_limit=_read_time_limit(time_limit),
         command="edgewright.build",
-        rebuild=spell_call("build", build, locals()),
+        rebuild=spell_call("build", build, {**locals(), "output": folder}),
     )
     return _build_any(model, request, example_inputs)
 
@@ -126,6 +123,19 @@ def _build_any(model: Any, request: BuildRequest, example_inputs: Any) -> "Displ
         raise UsageError("example_inputs are for models in memory, a file has its own", do="leave them out")
     examples = take_example(request.data.data) if example_inputs is None else example_inputs
     return _build_live(model, request, examples)
+
+
+def _name_model(model: Any) -> str:
+    if isinstance(model, Model):
+        return sanitize_name(model.fixed_graph().name or "model")
+    return Path(model).stem if isinstance(model, str | Path) else name_live_model(model)
+
+
+def _read_shapes(inputs: Mapping[str, Sequence[int]], symbols: Mapping[str, int]) -> Shapes:
+    return Shapes(
+        input_dims=tuple((name, tuple(dims)) for name, dims in inputs.items()),
+        define_symbols=tuple(symbols.items()),
+    )
 
 
 def _read_time_limit(time_limit: float | str | None) -> float:
@@ -154,8 +164,7 @@ def _write_live(model: Any, request: BuildRequest, examples: Any) -> Iterator[Bu
     """A request for a model of this process: its file is there as long as the block runs."""
     with TemporaryDirectory(prefix="edgewright-", ignore_cleanup_errors=True) as folder:
         if isinstance(model, Model):
-            name = sanitize_name(model.fixed_graph().name or "model")
-            yield replace(request, model=model.save(Path(folder, f"{name}.dlc")).dlc)
+            yield replace(request, model=model.save(Path(folder, f"{_name_model(model)}.dlc")).dlc)
             return
         written = write_live_model(model, Path(folder), examples)
         given = dict(request.shapes.input_dims)

@@ -13,7 +13,7 @@ from edgewright.build.candidate_builder import has_quantization_pairs, is_fixed_
 from edgewright.build.candidates import AS_GIVEN, HALF, list_candidates
 from edgewright.build.estimates import estimate_weight_sizes
 from edgewright.build.ledger import hash_model
-from edgewright.build.model_checks import check_htp_support
+from edgewright.build.model_checks import check_htp_support, list_dynamic_findings
 from edgewright.build.open_model import OpenedModel
 from edgewright.build.plan import BuildPlan, SampleCounts, TriedDrops, predict_candidates
 from edgewright.build.rates import Rates, try_model
@@ -90,6 +90,7 @@ def convert_model(request: BuildRequest, opened: OpenedModel) -> Conversion:
     conversion = Conversion(graph)
     run_passes(graph, FOR_HTP)
     checks = check_htp_support(request, graph)
+    checks.hints += list_dynamic_findings(opened.report)
     count = sum(isinstance(node.op, Recurrent) for node in graph.nodes)
     if count and not checks.problems:
         note = _unroll_layers(request, graph, count)

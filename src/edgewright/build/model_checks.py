@@ -8,6 +8,7 @@ from edgewright.build.estimates import GRAPH_LIMIT, estimate_weight_sizes
 from edgewright.build.request import BuildRequest
 from edgewright.config.build import AUTO
 from edgewright.core.errors import EdgewrightError, LimitExceeded, UnsupportedOp, Where
+from edgewright.frontends._common.report import ImportReport
 from edgewright.ir.graph import Graph
 from edgewright.model.saving import SaveOptions, make_records
 from edgewright.ops.cost import node_macs
@@ -17,6 +18,8 @@ from edgewright.passes.partition.htp_gaps import Gap, find_htp_gaps
 
 # What auto may end with: the narrowest and the widest weights.
 NARROWEST_AND_WIDEST = ("w8a8", "fp16")
+# How ONNX and ONNX Runtime call ops that quantize while they run.
+DYNAMIC = "DynamicQuantize"
 
 
 @dataclass
@@ -62,6 +65,20 @@ def check_weight_size(request: BuildRequest, graph: Graph) -> ModelChecks:
         what = f"the float weights are beyond the 2 GiB that a graph of the HTP holds; by precision: {text}"
         checks.hints.append(Finding("warning", "size", what, do="keep to precisions below 2 GiB"))
     return checks
+
+
+def list_dynamic_findings(report: ImportReport | None) -> Iterator[Finding]:
+    """A model that takes its ranges from each sample anew: no fixed-point graph of the HTP does."""
+    ops = () if report is None else report.ops
+    count = sum(item.nodes for item in ops if item.op.startswith(DYNAMIC))
+    if count:
+        what = (
+            f"{count} ops of the model quantize by the range of each sample, which the HTP has no op for: "
+            "they are written out in half precision, whose roundings differ"
+        )
+        yield Finding(
+            "warning", "dynamic-quantization", what, do="build from the float model it was made from"
+        )
 
 
 def _make_op_error(request: BuildRequest, graph: Graph, gap: Gap) -> EdgewrightError:

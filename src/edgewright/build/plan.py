@@ -1,6 +1,5 @@
 """What a build will do and how long that takes, from measured rates; large models get fewer samples."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from edgewright.build.candidates import ALGORITHMS, HALF, MIXED, MIXED_BASE, PLAIN, WIDE
@@ -153,18 +152,15 @@ def can_emulate_in(seconds: float, name: str, rates: Rates) -> bool:
     return rates.emulated * (1.0 if name == PLAIN else WIDER) <= seconds
 
 
-def estimate_rest(rates: Rates, drops: Sequence[float], limit: float, judging: int) -> float:
+def estimate_rest(rates: Rates, judging: int, *, is_missed: bool) -> float:
     """Seconds that come after the search but the emulator's: that a limit is missed takes few samples to say.
 
     Args:
         rates: what everything takes.
-        drops: points that the candidates lose that were built so far.
-        limit: points that may be lost.
         judging: how many samples judge.
+        is_missed: whether every candidate that was built so far loses more than it may.
     """
-    if drops and min(drops) > limit:
-        return rates.estimate_verdict(min(FEWEST, judging))
-    return rates.estimate_finish(judging)
+    return rates.estimate_verdict(min(FEWEST, judging)) if is_missed else rates.estimate_finish(judging)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import math
 import shlex
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -58,6 +59,8 @@ class BuildRequest:
     command: str = "edgewright build"
     # The same with whole paths, to be pasted anywhere; empty where something was given in memory.
     rebuild: str = ""
+    # Of `time.monotonic()`: exporting a model that came in memory is part of the build's time.
+    started: float = field(default_factory=time.monotonic, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Python's callers may give anything."""
@@ -94,8 +97,7 @@ def parse_build_request(  # noqa: PLR0913, PLR0917 - the groups of options, in t
 ) -> BuildRequest:
     """The request that a command line stands for."""
     path = Path(model.model)
-    name = path.stem.removesuffix("_net")
-    folder = Path(output.output or f"{name}_{_to_file_name(target.target)}")
+    folder = Path(output.output or name_output_folder(path.stem, target.target))
     return BuildRequest(
         model=path,
         target=target.target,
@@ -121,6 +123,12 @@ def parse_build_request(  # noqa: PLR0913, PLR0917 - the groups of options, in t
         command=_spell_command(path, (data, target, images, sound, shapes)),
         rebuild=_spell_rebuild(path, (data, target, images, sound, shapes), folder, output.time_limit),
     )
+
+
+def name_output_folder(model: str, target: str) -> str:
+    """The folder of a build that names none, in the current one: MODEL_CHIP."""
+    chip = "".join(c if c.isalnum() else "_" for c in target)
+    return f"{model.removesuffix('_net')}_{chip}"
 
 
 def _spell_command(model: Path, groups: Sequence[OptionGroup]) -> str:
@@ -160,7 +168,3 @@ def _name_file(text: str) -> str:
 
 def _locate_file(text: str) -> str:
     return str(Path(text).absolute())
-
-
-def _to_file_name(target: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in target)

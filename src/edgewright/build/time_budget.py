@@ -17,8 +17,9 @@ JUDGING_PART, JUDGING_REST = 1 / 3, 1 / 2
 FLOAT_PART, SIMULATION_PART = 1 / 6, 1 / 2
 # The float model on the samples that choose, of the time of the search.
 CHOOSING_PART = 1 / 4
-# What the search leaves for the verdict, of its time, at most.
-MOST_RESERVED = 0.4
+# What the search leaves for the verdict, of its time, at most; less where all that is built misses the limit:
+# a better candidate is worth more than a sure figure of a bad one.
+MOST_RESERVED, MOST_RESERVED_FOR_MISS = 0.4, 0.2
 # What evaluates the last candidate of the search may go on for so much of the whole.
 GRACE_PART = 1 / 20
 # Passes over the samples that the search may take, so that all of the build stays below 40.
@@ -31,13 +32,14 @@ class TimeBudget:
     Args:
         limit: seconds; infinite where there is none.
         has_emulator: whether the genuine emulator takes its part.
+        started: when the build began, of ``time.monotonic()``; now where nothing is said.
     """
 
-    def __init__(self, limit: float, *, has_emulator: bool) -> None:
+    def __init__(self, limit: float, *, has_emulator: bool, started: float | None = None) -> None:
         self.limit = limit
         self._emulator = limit * EMULATOR_PART if has_emulator else 0.0
         self._emulated = 0.0
-        self._start = time.monotonic()
+        self._start = time.monotonic() if started is None else started
         self._reserved = 0.0 if math.isinf(limit) else limit * REPORT_PART
 
     @property
@@ -79,12 +81,12 @@ class TimeBudget:
         if not math.isinf(self.limit):
             self._reserved = min(max(seconds, self.limit * REPORT_PART), self.limit * MOST_REPORT_PART)
 
-    def find_search_deadline(self, reserved: float) -> float:
+    def find_search_deadline(self, reserved: float, *, is_missed: bool = False) -> float:
         """When the search ends, of ``time.monotonic()``: the emulator and what is reserved come after it.
 
         No more than a part can be reserved: the verdict does with fewer samples then.
         """
-        most = MOST_RESERVED * self.search_seconds
+        most = (MOST_RESERVED_FOR_MISS if is_missed else MOST_RESERVED) * self.search_seconds
         return self._start + max(0.0, self.search_seconds - min(reserved, most))
 
     def find_first_deadline(self, deadline: float) -> float:

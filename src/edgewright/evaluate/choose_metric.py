@@ -13,7 +13,7 @@ from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.answers import RightAnswers, SameAnswers
 from edgewright.evaluate.metrics.measure import ANY, Measure
 from edgewright.evaluate.metrics.values import Closeness
-from edgewright.evaluate.output_kinds import has_classes, has_codes
+from edgewright.evaluate.output_kinds import has_classes, has_codes, is_single_answer
 from edgewright.evaluate.records import Metric
 from edgewright.ir.graph import Graph
 
@@ -91,17 +91,21 @@ def _choose(graph: Graph, labels: Labels | None, labelled: list[str], classes: l
     if labelled:
         best = labelled[0]
         others = _judge_by_kind(graph, [name for name in graph.outputs if name != best], classes)
-        reason = f"labels are known and '{best}' has their classes"
+        has = "has their classes" if _count_elements(graph, best) > 1 else "answers one of them"
+        reason = f"labels are known and '{best}' {has}"
         if others:
             reason += "; the other outputs are compared with the float model's"
         return _make_metric({best: RIGHT, **others}, reason)
+    unused = "" if labels is None else "; the labels are not used, for no output has their classes"
     if classes and len(classes) == len(graph.outputs):
-        return _make_metric(dict.fromkeys(classes, SAME), "every output holds probabilities or classes")
+        reason = f"every output holds probabilities or classes{unused}"
+        return _make_metric(dict.fromkeys(classes, SAME), reason)
     chosen = _judge_by_kind(graph, graph.outputs, classes)
     if SAME in chosen.values():
-        return _make_metric(chosen, "whole numbers are answers, the other outputs need not be classes")
-    reason = "the outputs need not be classes"
-    if any(_count_elements(graph, name) > 1 for name in graph.outputs):
+        reason = f"whole numbers are answers, the other outputs need not be classes{unused}"
+        return _make_metric(chosen, reason)
+    reason = f"the outputs need not be classes{unused}"
+    if not unused and any(_count_elements(graph, name) > 1 for name in graph.outputs):
         reason += "; --metric same-answers compares the largest one, labels are better"
     return _make_metric(chosen, reason)
 
@@ -131,8 +135,9 @@ def _list_labelled(graph: Graph, labels: Labels | None, classes: list[str]) -> l
     """The outputs that labels are classes of, those that show classes first."""
     if labels is None or labels.kind != CLASSES:
         return []
-    fitting = [name for name in graph.outputs if _has_label_classes(graph, name, labels)]
-    return sorted(fitting, key=lambda name: name not in classes)
+    rows = [name for name in graph.outputs if _has_label_classes(graph, name, labels)]
+    single = [name for name in graph.outputs if _can_answer_label(graph, name, labels)]
+    return sorted(rows, key=lambda name: name not in classes) or single
 
 
 def _list_fitting(graph: Graph, measure: Measure, classes: list[str], labelled: list[str]) -> list[str]:
@@ -194,6 +199,11 @@ def _has_label_classes(graph: Graph, name: str, labels: Labels) -> bool:
     )
 
 
+def _can_answer_label(graph: Graph, name: str, labels: Labels) -> bool:
+    """Whether an output is the number of a class, or of two classes the probability of the second."""
+    return is_single_answer(graph, name) and (has_codes(graph, name) or labels.largest == 1)
+
+
 def _list_shapes(graph: Graph) -> dict[str, tuple[int, ...]]:
     return {name: graph.types[name].static_shape() for name in graph.outputs}
 
@@ -204,8 +214,9 @@ def _count_elements(graph: Graph, name: str) -> int:
 
 def _make_label_error(graph: Graph, labels: Labels) -> UsageError:
     outputs = ", ".join(f"'{name}' {list(shape)}" for name, shape in _list_shapes(graph).items())
+    other = SAME if any(_count_elements(graph, name) > 1 for name in graph.outputs) else CLOSENESS
     return UsageError(
         f"labels reach up to {labels.largest}, expected an output with one row of more classes, "
         f"found {outputs}",
-        do="check that the labels are numbers of classes from 0, or use --metric same-answers",
+        do=f"check that the labels are numbers of classes from 0, or use --metric {other}",
     )

@@ -293,7 +293,8 @@ class Evaluator:
             has_labels = self._can_take_label(measure)
             if measure.is_share and has_labels:
                 classes = math.prod(self._graph.types[item.output].static_shape())
-                known = (item.score, item.samples, classes, measure.tolerated)
+                # A single value answers one class of at least two.
+                known = (item.score, item.samples, max(classes, 2), measure.tolerated)
                 texts.append(describe_poor_float_model(*known))
             else:
                 lowest = measure.lowest_usual

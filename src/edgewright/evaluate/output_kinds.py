@@ -35,6 +35,13 @@ def has_codes(graph: Graph, name: str) -> bool:
     return graph.types[name].encoding is None and _has_whole_numbers(graph, source)
 
 
+def is_single_answer(graph: Graph, name: str) -> bool:
+    """Whether an output is one value that answers: the number of a class, or a probability from 0 to 1."""
+    if math.prod(graph.types[name].static_shape()) != 1:
+        return False
+    return has_codes(graph, name) or find_probability_width(graph, name) == 1
+
+
 def find_class_axis(graph: Graph, name: str) -> int:
     """The axis along which an output has its classes: that of softmax, else where classifiers have them."""
     axis = find_shares_axis(graph, name)

@@ -44,9 +44,13 @@ def describe_poor_float_model(score: float, samples: int, classes: int, tolerate
         return ""
     low, high = compute_wilson_interval(score / 100 * samples, samples)
     chance = min(1.0, tolerated / max(classes, 1))
-    if high >= LOWEST_USUAL and low > min(2 * chance, (1 + chance) / 2):
+    least = min(2 * chance, (1 + chance) / 2)
+    if high >= LOWEST_USUAL and low > least:
         return ""
-    text = f"right on only {score:.0f} % of {samples} samples"
+    counted = "one sample" if samples == 1 else f"{samples} samples"
+    if high >= LOWEST_USUAL and score / 100 > least:
+        return f"the float model is right on {score:.0f} % of {counted}, too few to tell that from chance"
+    text = f"right on only {score:.0f} % of {counted}"
     return (
         f"the float model itself is {text} ({100 * chance:.1f} % would be chance): "
         "what is lost says little before samples and labels fit the model"

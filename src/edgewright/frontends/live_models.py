@@ -42,6 +42,13 @@ def is_live_model(source: Any) -> bool:
     return not isinstance(source, str | Path | bytes | onnx.ModelProto)
 
 
+def name_live_model(source: Any) -> str:
+    """What a file of the model is called: its graph or its class."""
+    if isinstance(source, onnx.ModelProto):
+        return str(source.graph.name or "model").replace("/", "_")
+    return str(getattr(source, "original_name", None) or type(source).__name__)
+
+
 def write_live_model(source: Any, folder: Path, examples: Any = None) -> WrittenModel:
     """Writes a torch module or program, a Keras model or an ONNX model into a folder.
 
@@ -51,9 +58,9 @@ def write_live_model(source: Any, folder: Path, examples: Any = None) -> Written
         examples: inputs of a torch module: an array, arrays in the order of ``forward``, or by its names.
     """
     bases = {f"{base.__module__}.{base.__qualname__}" for base in type(source).__mro__}
-    name = getattr(source, "original_name", None) or type(source).__name__
+    name = name_live_model(source)
     if isinstance(source, onnx.ModelProto):
-        path = folder / f"{source.graph.name or 'model'}.onnx".replace("/", "_")
+        path = folder / f"{name}.onnx"
         onnx.save(source, path)
         return WrittenModel(path)
     if PROGRAM in bases:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,7 +72,10 @@ def test_the_first_that_keeps_the_limit_on_the_emulator_is_built(drops: list[flo
     assert confirmed.name == (keeping[0] if keeping else names[drops.index(min(drops))])
 
 
-def test_a_build_that_loses_exactly_the_limit_does_not_miss_it(tmp_path: Path) -> None:
+def test_a_build_that_loses_exactly_the_limit_does_not_miss_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     record = ew.build(
         EXAMPLES / "models" / "mnist_cntk.onnx",
         EXAMPLES / "data" / "digits.npz",
@@ -80,8 +84,10 @@ def test_a_build_that_loses_exactly_the_limit_does_not_miss_it(tmp_path: Path) -
         max_drop=0.0,
         calibration_samples=4,
         evaluation_samples=20,
-        output=tmp_path,
     )
+    # Where no folder is named it is MODEL_CHIP in the current one, as on the command line.
+    assert (tmp_path / "mnist_cntk_SM8650" / "report.json").is_file()
+    assert f"output='{tmp_path / 'mnist_cntk_SM8650'}'" in record.rebuild
     assert [candidate.drop for candidate in record.candidates] == [0.0]
     assert [candidate.is_met for candidate in record.candidates] == [True]
     # Few samples show that nothing is lost on them, and prove nothing.

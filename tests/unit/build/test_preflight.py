@@ -113,3 +113,17 @@ def test_a_missing_file_of_labels_is_said_beside_samples_of_the_wrong_shape(tmp_
     assert wrong.startswith("the array has the shape [6, 28, 28]")
     assert missing.startswith("file '")
     assert missing.endswith("labels.txt' does not exist")
+
+
+def test_a_model_that_quantizes_at_run_time_is_told(tmp_path):
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+        helper.make_node("MatMulInteger", ["q", "w", "z"], ["p"]),
+        helper.make_node("Cast", ["p"], ["f"], to=FLOAT),
+        helper.make_node("Mul", ["f", "s"], ["y"]),
+    ]
+    weights = {"w": np.arange(32, dtype=np.int8).reshape(8, 4)}
+    path = tmp_path / "dynamic.onnx"
+    model = save(path, nodes, [("x", FLOAT, [1, 8])], [("y", FLOAT, [1, 4])], weights)
+    assert "dynamic-quantization" in _kinds(run_dry(_request(model, tmp_path / "out")))
+    assert "dynamic-quantization" not in _kinds(run_dry(_request(DIGITS_MODEL, tmp_path / "out")))

@@ -3,6 +3,7 @@
 import math
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -18,9 +19,11 @@ from edgewright.build.plan import (
     predict_candidates,
 )
 from edgewright.build.rates import Rates, try_model
+from edgewright.build.request import BuildRequest
 from edgewright.build.time_budget import TimeBudget
 from edgewright.config.build import parse_duration
 from edgewright.core.errors import UsageError
+from edgewright.data.samples import DataRequest
 from edgewright.evaluate.records import Metric
 from edgewright.ir.op import REGISTRY
 from edgewright.model.narrow import is_narrow
@@ -111,6 +114,9 @@ def test_the_search_ends_before_what_is_reserved() -> None:
     assert budget.find_search_deadline(100) - time.monotonic() == pytest.approx(300, abs=5)
     # The verdict does with fewer samples then.
     assert budget.find_search_deadline(1000) - time.monotonic() == pytest.approx(240, abs=5)
+    # While all that is built loses too much, half of that goes to the next candidate.
+    late = budget.find_search_deadline(1000, is_missed=True)
+    assert late - time.monotonic() == pytest.approx(320, abs=5)
 
 
 def test_small_models_use_all_samples_and_large_ones_fewer() -> None:
@@ -203,6 +209,16 @@ def test_a_recurrent_layer_alone_is_tried_as_it_is_built() -> None:
 def test_while_nothing_keeps_the_limit_other_candidates_have_the_time_of_the_verdict() -> None:
     rates = Rates(0.1, 0.3, 0.1, 0.2, emulated=2.0, compiling=4.0)
     full = rates.estimate_finish(50)
-    assert estimate_rest(rates, [], 1.0, 50) == estimate_rest(rates, [30.0, 0.5], 1.0, 50) == full
-    missed = estimate_rest(rates, [30.0], 1.0, 50)
+    assert estimate_rest(rates, 50, is_missed=False) == full
+    missed = estimate_rest(rates, 50, is_missed=True)
     assert rates.unstoppable < missed < full - rates.estimate_emulated_layers()
+
+
+def test_what_was_done_before_the_pre_flight_counts() -> None:
+    data = DataRequest()
+    request = BuildRequest(Path("net.onnx"), "v75", Path("out"), data, started=time.monotonic() - 100)
+    # An export keeps the clock of the request that it belongs to.
+    written = replace(request, model=Path("exported.pt2"))
+    budget = TimeBudget(600, has_emulator=False, started=written.started)
+    assert 100 <= budget.seconds < 110
+    assert 490 < budget.rest <= 500

@@ -104,6 +104,37 @@ def test_labels_beyond_the_classes_are_refused_with_both_numbers():
         choose_metric(parse(SCORES), Labels([3]), RIGHT)
 
 
+ONE_PROBABILITY = """
+graph g {
+  input x: float_32[1,4]
+  const w: float_32[1,4] = [1.0,0.0,0.0,1.0]
+  s = FullyConnected(x, w, _)
+  y = Sigmoid(s)
+  output y
+}
+"""
+
+
+def test_labels_of_two_classes_are_answered_by_one_probability():
+    metric = choose_metric(parse(ONE_PROBABILITY), Labels([0, 1]))
+    assert (metric.name, metric.outputs) == (RIGHT, ("y",))
+    assert "'y' answers one of them" in metric.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"), [(ONE_PROBABILITY, [0, 2]), (ONE_PROBABILITY.replace("Sigmoid", "Relu"), [0, 1])]
+)
+def test_labels_that_no_output_answers_are_said_to_be_unused(text, labels):
+    metric = choose_metric(parse(text), Labels(labels))
+    assert metric.name == CLOSENESS
+    assert "the labels are not used, for no output has their classes" in metric.reason
+
+
+def test_a_metric_that_fits_is_named_where_labels_do_not():
+    with pytest.raises(UsageError, match="or use --metric closeness"):
+        choose_metric(parse(ONE_PROBABILITY), Labels([2]), RIGHT)
+
+
 def test_why_a_metric_was_taken_is_said_unless_it_was_asked_for():
     assert "need not be classes" in choose_metric(parse(SCORES), None).reason
     assert not choose_metric(parse(SCORES), None, "cosine").reason

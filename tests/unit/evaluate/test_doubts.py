@@ -226,3 +226,48 @@ def test_a_class_of_few_samples_that_is_never_right_is_no_sign_of_labels_in_anot
     labels = Labels([5] * 5 + [int(number) for number in answers[5:]])
     evaluator, measured = judge(SHARES, make_answers(answers), lambda s: {"y": s["x"]}, labels)
     assert evaluator.list_doubts(measured) == ()
+
+
+WITH_NUMBER = parse("""
+graph g {
+  input x: float_32[1,6]
+  n = Argmax(x) {axis = 1}
+  y = Softmax(x)
+  output n
+  output y
+}
+""")
+ONE_OF_TWO = parse("""
+graph g {
+  input x: float_32[1,6]
+  const w: float_32[1,6] = [1.0,0.0,0.0,0.0,0.0,0.0]
+  s = FullyConnected(x, w, _)
+  y = Sigmoid(s)
+  output y
+}
+""")
+
+
+def test_the_number_of_a_class_beside_its_probabilities_is_not_called_chance():
+    classes = np.arange(120) % 6
+    labels = Labels([int(number) for number in classes])
+
+    def run(sample):
+        return {"n": sample["x"].argmax(1), "y": sample["x"]}
+
+    evaluator, measured = judge(WITH_NUMBER, make_answers(classes), run, labels)
+    assert evaluator.metric.each == ("right-answers", "same-answers")
+    assert evaluator.list_poor_scores() == ()
+    assert evaluator.list_doubts(measured) == ()
+
+
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_one_probability_answers_labels_of_two_classes(is_swapped):
+    values = draw((120, 6))
+    values[:, 0] = np.where(np.arange(120) % 2, 3, -3)
+    labels = Labels([int(number % 2 != is_swapped) for number in range(120)])
+    evaluator, _ = judge(ONE_OF_TWO, values, lambda s: {"y": s["x"][:, :1] > 0}, labels)
+    (accuracy,) = evaluator.list_accuracy(evaluator.reference)
+    assert accuracy.score == (0 if is_swapped else 100)
+    poor = evaluator.list_poor_scores()
+    assert poor == () if not is_swapped else "(50.0 % would be chance)" in poor[0]

@@ -136,3 +136,13 @@ def test_a_float_model_that_is_mostly_wrong_is_said(score, classes, is_poor):
 def test_very_few_samples_of_values_prove_nothing():
     sums = [(0.0, 4.0, 0.0, 1.0)] * 3
     assert judge_loss(measure_loss(CLOSENESS, sums, sums, 1.0), 1.0).word == NOT_PROVEN
+
+
+def test_few_right_answers_are_not_called_wrong_ones():
+    assert describe_poor_float_model(100.0, 1, 2) == (
+        "the float model is right on 100 % of one sample, too few to tell that from chance"
+    )
+    assert "is right on only 50 % of 40 samples (50.0 % would be chance)" in describe_poor_float_model(
+        50.0, 40, 2
+    )
+    assert describe_poor_float_model(100.0, 40, 2) == ""

@@ -179,3 +179,9 @@ def test_what_no_device_loads_is_never_called_ready():
 def test_a_model_that_came_quantized_is_said_to_keep_its_encodings():
     text = text_of(replace(record(), chosen="as given", precision="auto"))
     assert "with the encodings that it came with (asked for: auto)." in text
+
+
+def test_other_samples_are_not_asked_for_where_the_ranges_came_with_the_model():
+    missed = judge_loss(replace(record().verdict.loss, points=0.8), 0.5)
+    given = replace(record(), verdict=missed, max_drop=0.5, chosen="as given", findings=(), left_out=())
+    assert "To do: build from the float model that it was made from, or allow more than" in text_of(given)

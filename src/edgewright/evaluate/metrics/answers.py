@@ -13,6 +13,8 @@ from edgewright.evaluate.metrics.measure import Answer, MeanMeasure
 TOP = 5
 # Whole numbers of more kinds than this are no classes.
 MOST_CLASSES = 4096
+# From this probability on, the one class of two is answered.
+EVEN = 0.5
 
 
 def has_nan(result: Array) -> bool:
@@ -35,23 +37,30 @@ class _Share(MeanMeasure):
     """Good answers out of all."""
 
     is_share: ClassVar[bool] = True
-    label_kind: ClassVar[str | None] = CLASSES
     lowest_usual: ClassVar[float] = 50.0
 
 
 class RightAnswers(_Share):
-    """The largest class is the right one."""
+    """The largest class is the right one; a single value is a class, or the probability of class 1."""
 
     name = "right-answers"
     text = "share of samples whose largest class is the right one"
+    label_kind = CLASSES
     needs_labels = True
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """Of a sample without label nothing is known."""
         if answer.label is None:
             return 0.0, 0.0
-        is_right = answer.result.reshape(-1).argmax() == answer.label
-        return float(is_right and not has_nan(answer.result)), 1.0
+        is_right = not has_nan(answer.result) and self._find_class(answer) == answer.label
+        return float(is_right), 1.0
+
+    @staticmethod
+    def _find_class(answer: Answer) -> int:
+        values = answer.result.reshape(-1)
+        if values.size > 1:
+            return int(values.argmax())
+        return int(np.rint(values[0])) if answer.has_codes else int(values[0] >= EVEN)
 
     def count_good(self, answer: Answer) -> Mapping[int, float]:
         """The class of the label, where it is answered."""
@@ -87,6 +96,8 @@ class SameAnswers(_Share):
 
 class TopAnswers(_Share):
     """The right class, or the float model's where none is known, is among the largest."""
+
+    label_kind = CLASSES
 
     def __init__(self, count: int = TOP) -> None:
         self._count = self.tolerated = count

@@ -35,7 +35,7 @@ def _fuse(graph: Graph, node: Node, kept: Collection[str]) -> bool:
     for x in _list_arguments(graph, node):
         if graph.types[x].shape != graph.types[node.outputs[0]].shape:
             continue
-        made = {x: PLACES}
+        made: dict[str, Array | None] = {x: PLACES}
         result = _compute(graph, node.outputs[0], made)
         if result is None or np.abs(result - Gelu.meaning(PLACES)).max() > NEAR:
             continue
@@ -69,7 +69,7 @@ def _list_makers(graph: Graph, node: Node) -> list[Node]:
     return makers
 
 
-def _compute(graph: Graph, value: str, made: dict[str, Array]) -> Array | None:
+def _compute(graph: Graph, value: str, made: dict[str, Array | None]) -> Array | None:
     """The value where x is at each of the places; None where it depends on anything else."""
     if value in made:
         return made[value]
@@ -78,6 +78,8 @@ def _compute(graph: Graph, value: str, made: dict[str, Array]) -> Array | None:
         return np.full(PLACES.shape, number)
     if node is None or not isinstance(node.op, Binary | Unary) or len(made) > MOST_OPS:
         return None
+    # What cannot be told is not asked again: steps of a recurrent layer share what is before them.
+    made[value] = None
     operands = [_compute(graph, operand, made) for operand in node.inputs]
     if any(operand is None for operand in operands):
         return None
