@@ -15,6 +15,10 @@ from edgewright.backends.htp.library_op import (
     decode_stored,
     encode_real,
 )
+from edgewright.backends.htp.requantize import is_wide
+from edgewright.backends.htp.wide_functions import UNIT_SCALES
+from edgewright.backends.htp.wide_norms import normalize_wide
+from edgewright.backends.htp.wide_shares import share_wide
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -24,8 +28,10 @@ from edgewright.ops.colour import Nv12ToRgb
 from edgewright.ops.detection import MultiClassNms
 from edgewright.ops.elementwise_unary import ElementWiseNot
 from edgewright.ops.gather import OneHot
+from edgewright.ops.norm import LayerNorm
 from edgewright.ops.rearrange_slice import Split
 from edgewright.ops.reduce_order import TopK
+from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.resize_sample import ExtractGlimpse
 from edgewright.ops.suppression import suppress_boxes
 
@@ -178,14 +184,31 @@ def _is_listing_boxes(given: Types, made: Types) -> bool:
     return len(given) == 2 and given[1].encoding is not None and made[0].dtype == DType.FLOAT_32
 
 
+def _has_wide_shares(given: Types, made: Types) -> bool:
+    """16 bits in and out, of which all stand for parts of one."""
+    encoding = made[0].encoding
+    if not is_wide(given[0]) or not is_wide(made[0]) or encoding is None:
+        return False
+    return encoding.offsets == (0,) and np.float32(encoding.scales[0]) in UNIT_SCALES
+
+
+def _has_wide_weights(given: Types, made: Types) -> bool:
+    """16 bits in and out, with a weight and a bias in fixed point that have one scale each."""
+    encodings = [kind.encoding for kind in given[1:]]
+    is_plain = len(encodings) == 2 and all(kind is not None and kind.axis is None for kind in encodings)
+    return is_wide(given[0]) and is_wide(made[0]) and is_plain
+
+
 Applies = Callable[[Types, Types], bool]
 KERNELS: dict[type[Op], tuple[Applies, Kernel]] = {
     Cast: (_is_own_cast, _cast),
     ElementWiseNot: (_is_fixed, _negate),
     ExtractGlimpse: (_is_fixed, _copy_stored),
+    LayerNorm: (_has_wide_weights, normalize_wide),
     MultiClassNms: (_is_listing_boxes, _keep_boxes),
     Nv12ToRgb: (_is_fixed, _show_bytes),
     OneHot: (_has_index, _mark_classes),
+    Softmax: (_has_wide_shares, share_wide),
     Split: (_has_32_bits, _copy_stored),
     TopK: (_is_any, _take_last_first),
 }

@@ -41,7 +41,7 @@ def clamp_wide(graph: Graph, node: Node) -> SumForm | None:
     low, high = (np.rint(bound / y.scales[0]) for bound in node.op.value_range())
     maker = graph.producer(node.inputs[0])
     is_coarse = maker is not None and maker.op.is_product
-    moved = _rescale_coarsely(x, y) if is_coarse else rescale_wide(x, y)
+    moved = rescale_coarsely(x, y) if is_coarse else rescale_wide(x, y)
     steps = np.clip(moved, low, high) - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
@@ -57,8 +57,8 @@ def rescale_wide(x: Encoding, y: Encoding, *, is_rounded_twice: bool = True) -> 
     return _round_up(parts / (1 << (FACTOR_BITS - LOST_BITS))).astype(np.float32)
 
 
-def _rescale_coarsely(x: Encoding, y: Encoding) -> Array:
-    """The same by a factor of 15 bits."""
+def rescale_coarsely(x: Encoding, y: Encoding) -> Array:
+    """The same by a factor of 15 bits, as beside products."""
     ratio = x.scales[0] / y.scales[0]
     unit = 2.0 ** (int(np.floor(np.log2(ratio))) - COARSE_BITS + 1)
     factor = np.floor(ratio / unit + 0.5) * unit
