@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 import edgewright
+from edgewright.backends.htp.shares import POWER_BITS
 from edgewright.backends.htp.wide_functions import CURVE_ONE, CURVE_UNITS, FILE, UNITS
-from edgewright.backends.htp.wide_shares import POWER_BITS
 from edgewright.core.numbers import Array
 from edgewright.ir.op import Op
 from edgewright.ops.activation import Gelu, Sigmoid

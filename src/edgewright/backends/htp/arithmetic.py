@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 
@@ -47,13 +46,11 @@ from edgewright.ops.norm import Batchnorm, LayerNorm
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.quant import Convert
 from edgewright.ops.reduce import ReduceMean
-from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.reference import fills_gaps
 from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
 
 # Offsets of a sum's operands are added in these units.
 OFFSET_UNIT = 256
-PAIR = 2
 
 
 def htp_sums(graph: Graph, node: Node) -> SumForm | None:
@@ -98,15 +95,6 @@ def _compute_hard_swish(graph: Graph, node: Node) -> SumForm | None:
     return pass_gated(graph, node) or gate_line(graph, node)
 
 
-def _softmax(graph: Graph, node: Node) -> SumForm | None:
-    """Of two classes: the larger has at most 255 parts of 255, not of 256."""
-    x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
-    shares = x.shape[cast("Softmax", node.op).axis_of(x.rank)]
-    if x.encoding is None or y.encoding != Encoding((1 / 256,), (0,)) or shares != PAIR:
-        return None
-    return SumForm({node.inputs[0]: x.encoding}, {}, (Step("Mul", np.asarray(255, np.float32)),))
-
-
 def _sum(graph: Graph, node: Node) -> SumForm | None:
     """Operands times whole factors, plus their offsets in coarse units."""
     types = [graph.types[value] for value in (*node.inputs, *node.outputs)]
@@ -142,7 +130,6 @@ RULES: dict[type[Op], Rule] = {
     FullyConnected: round_product,
     LayerNorm: normalize_rows,
     MatMul: _matmul,
-    Softmax: _softmax,
     ElementWiseAdd: _sum,
     ElementWiseMaximum: move_values,
     ElementWiseMinimum: move_values,

@@ -15,11 +15,12 @@ from edgewright.backends.htp.library_op import (
     decode_stored,
     encode_real,
 )
-from edgewright.backends.htp.requantize import is_wide
+from edgewright.backends.htp.requantize import is_byte, is_wide
+from edgewright.backends.htp.shares import share_bytes, share_wide
 from edgewright.backends.htp.wide_functions import UNIT_SCALES
 from edgewright.backends.htp.wide_norms import normalize_wide
-from edgewright.backends.htp.wide_shares import share_wide
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
@@ -37,6 +38,7 @@ from edgewright.ops.suppression import suppress_boxes
 
 U8, S8, U16 = DType.UFIXED_POINT_8, DType.SFIXED_POINT_8, DType.UFIXED_POINT_16
 BYTE = 255
+PARTS_OF_ONE = Encoding((1 / 256,), (0,))
 Types = Sequence[TensorType]
 
 
@@ -184,12 +186,18 @@ def _is_listing_boxes(given: Types, made: Types) -> bool:
     return len(given) == 2 and given[1].encoding is not None and made[0].dtype == DType.FLOAT_32
 
 
-def _has_wide_shares(given: Types, made: Types) -> bool:
-    """16 bits in and out, of which all stand for parts of one."""
+def _has_shares(given: Types, made: Types) -> bool:
+    """8 or 16 bits in and out, which stand for parts of one."""
     encoding = made[0].encoding
+    if is_byte(given[0]) and is_byte(made[0]):
+        return encoding == PARTS_OF_ONE
     if not is_wide(given[0]) or not is_wide(made[0]) or encoding is None:
         return False
     return encoding.offsets == (0,) and np.float32(encoding.scales[0]) in UNIT_SCALES
+
+
+def _share(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    return share_bytes(op, arrays) if is_byte(op.given[0]) else share_wide(op, arrays)
 
 
 def _has_wide_weights(given: Types, made: Types) -> bool:
@@ -208,7 +216,7 @@ KERNELS: dict[type[Op], tuple[Applies, Kernel]] = {
     MultiClassNms: (_is_listing_boxes, _keep_boxes),
     Nv12ToRgb: (_is_fixed, _show_bytes),
     OneHot: (_has_index, _mark_classes),
-    Softmax: (_has_wide_shares, share_wide),
+    Softmax: (_has_shares, _share),
     Split: (_has_32_bits, _copy_stored),
     TopK: (_is_any, _take_last_first),
 }

@@ -1,4 +1,4 @@
-"""Softmax of 16 bits, as HTP computes it: powers of two from a table, and the reciprocal of their sum."""
+"""Softmax of 8 and 16 bits, as HTP computes it: powers of two, and the reciprocal of their sum."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -21,6 +21,26 @@ FEWEST_UNITS, FEWEST_SHARES = 16, 3
 TURNS, RECIPROCAL_BITS = 5, 16
 # What the library counts the largest inputs for where steps are small: an error of its own.
 LARGEST_WEIGHT = 0.5
+# With 8 bits a step has so many as an exponent. From so many shares on they are powers of two.
+BYTE_BITS, FEWEST_POWERS = 8, 17
+PARTS, PAIR = 256, 2
+
+
+def share_bytes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """Parts of 256; two shares are parts of 255."""
+    softmax, encoding = cast("Softmax", op.op), op.given[0].encoding
+    assert encoding is not None
+    axis = softmax.axis_of(arrays[0].ndim)
+    count = arrays[0].shape[axis]
+    if count < FEWEST_POWERS:
+        (shares,) = softmax.compute(decode_stored(arrays[0], op.given[0]))
+        return [np.clip(np.rint(shares * (PARTS - 1 if count == PAIR else PARTS)), 0, PARTS - 1)]
+    exact = float(np.float32(encoding.scales[0])) * softmax.beta * np.log2(np.e)
+    unit = 2.0 ** (int(np.floor(np.log2(exact))) - BYTE_BITS + 1)
+    distances = arrays[0].max(axis=axis, keepdims=True).astype(np.int64) - arrays[0]
+    powers = np.floor(np.exp2(SHARE_BITS - distances * (np.floor(exact / unit) * unit)))
+    shares = np.floor(powers / powers.sum(axis=axis, keepdims=True) * PARTS + 0.5)
+    return [np.minimum(shares, PARTS - 1)]
 
 
 def share_wide(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
