@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from edgewright.backends.htp.half_shares import share_halves
 from edgewright.backends.htp.library_op import (
     Kernel,
     LibraryOp,
@@ -38,6 +39,8 @@ from edgewright.ops.suppression import suppress_boxes
 
 U8, S8, U16 = DType.UFIXED_POINT_8, DType.SFIXED_POINT_8, DType.UFIXED_POINT_16
 BYTE = 255
+# What HTP computes in half precision.
+HALVES = frozenset({DType.FLOAT_16, DType.FLOAT_32})
 PARTS_OF_ONE = Encoding((1 / 256,), (0,))
 Types = Sequence[TensorType]
 
@@ -187,8 +190,10 @@ def _is_listing_boxes(given: Types, made: Types) -> bool:
 
 
 def _has_shares(given: Types, made: Types) -> bool:
-    """8 or 16 bits in and out, which stand for parts of one."""
+    """Floats, or 8 or 16 bits in and out, which stand for parts of one."""
     encoding = made[0].encoding
+    if given[0].dtype in HALVES:
+        return made[0].dtype in HALVES
     if is_byte(given[0]) and is_byte(made[0]):
         return encoding == PARTS_OF_ONE
     if not is_wide(given[0]) or not is_wide(made[0]) or encoding is None:
@@ -197,6 +202,8 @@ def _has_shares(given: Types, made: Types) -> bool:
 
 
 def _share(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    if op.given[0].dtype.is_float:
+        return share_halves(op, arrays)
     return share_bytes(op, arrays) if is_byte(op.given[0]) else share_wide(op, arrays)
 
 
