@@ -14,8 +14,8 @@ from edgewright.ops.reduce_softmax import Softmax
 HALF_BITS = 11
 # Sums between two powers of two whose reciprocals were measured, and the parabolas that these lie on.
 SUMS, PARABOLAS = 256, 8
-# Of a distance's bits, how many zeros at the end let the library take the next larger one.
-ZEROS = 2
+# Which distances the library takes for another one.
+STEP = 4
 
 
 def share_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
@@ -23,17 +23,18 @@ def share_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     softmax = cast("Softmax", op.op)
     axis = softmax.axis_of(arrays[0].ndim)
     real = arrays[0].astype(np.float64) * softmax.beta
-    powers = np.exp(-_step_on(real.max(axis=axis, keepdims=True) - real))
+    powers = np.exp(-_measure_distances(real.max(axis=axis, keepdims=True), real))
     shares = powers * _invert(powers.sum(axis=axis, keepdims=True))
     return [shares.astype(np.float16)]
 
 
-def _step_on(distances: Array) -> Array:
-    """Distances as halves; those whose last bits are zeros become the next larger ones."""
-    halves = np.minimum(distances, np.finfo(np.float16).max).astype(np.float16).astype(np.float64)
-    unit = np.exp2(np.frexp(halves)[1] - HALF_BITS)
-    is_moved = (halves > 0) & (halves / unit % (1 << ZEROS) == 0)
-    return np.asarray(np.where(is_moved, halves + unit, halves))
+def _measure_distances(largest: Array, real: Array) -> Array:
+    """In whole units of the coarser of two numbers; multiples of four go one towards the coarser one."""
+    units = [np.exp2(np.frexp(numbers)[1].astype(np.float64) - HALF_BITS) for numbers in (largest, real)]
+    unit = np.maximum(*units)
+    whole = np.rint((largest - real) / unit)
+    is_moved = (whole > 0) & (whole % STEP == 0)
+    return np.asarray((whole - np.where(units[0] >= units[1], 1, -1) * is_moved) * unit)
 
 
 def _invert(sums: Array) -> Array:
