@@ -41,7 +41,7 @@ def _invert(sums: Array) -> Array:
     mantissa, exponent = np.frexp(sums)
     places = np.minimum((2 * mantissa - 1) * PARABOLAS, PARABOLAS - 1e-9).astype(np.int64)
     first, second, third = _find_parabolas()[:, places]
-    return np.asarray(((first * mantissa + second) * mantissa + third) * np.exp2(-exponent.astype(np.float64)))
+    return np.ldexp((first * mantissa + second) * mantissa + third, -exponent)
 
 
 @cache

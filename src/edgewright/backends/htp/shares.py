@@ -49,7 +49,8 @@ def share_wide(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     assert encoding is not None
     axis = softmax.axis_of(arrays[0].ndim)
     if arrays[0].shape[axis] < FEWEST_SHARES:
-        return [encode_real(np.asarray(softmax.compute(decode_stored(arrays[0], op.given[0]))[0]), op.made[0])]
+        (real,) = softmax.compute(decode_stored(arrays[0], op.given[0]))
+        return [encode_real(real, op.made[0])]
     rows = np.moveaxis(arrays[0], axis, -1).astype(np.int64)
     distances = rows.max(axis=-1, keepdims=True) - rows
     scale = float(np.float32(encoding.scales[0])) * softmax.beta

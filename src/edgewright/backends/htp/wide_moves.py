@@ -50,8 +50,9 @@ def rescale_wide(x: Encoding, y: Encoding, *, is_rounded_twice: bool = True) -> 
     """The steps of the output, counted from its zero, that each integer stands for."""
     ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
     factor = np.rint(ratio * (1 << FACTOR_BITS))
-    # What the offset adds passes through float32.
-    added = _round_up(np.asarray(x.offsets[0] * factor / (1 << LOST_BITS), np.float32).astype(np.float64))
+    # What the offset takes away passes through float32; of what is compared halves of it go down.
+    taken = np.asarray(-x.offsets[0] * factor / (1 << LOST_BITS), np.float32).astype(np.float64)
+    added = -_round_up(taken) if is_rounded_twice else _round_up(-taken)
     products = np.arange(INTEGERS) * factor / (1 << LOST_BITS)
     parts = (_round_up(products) if is_rounded_twice else products) + added
     return _round_up(parts / (1 << (FACTOR_BITS - LOST_BITS))).astype(np.float32)
