@@ -155,7 +155,6 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ElementWiseMinimum: move_wide,
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
-    LayerNorm: normalize_rows,
     Gelu: gate_curve,
     HardSigmoid: compute_line,
     HardSwish: _compute_hard_swish,

@@ -41,7 +41,7 @@ def _invert(sums: Array) -> Array:
     mantissa, exponent = np.frexp(sums)
     places = np.minimum((2 * mantissa - 1) * PARABOLAS, PARABOLAS - 1e-9).astype(np.int64)
     first, second, third = _find_parabolas()[:, places]
-    return np.ldexp((first * mantissa + second) * mantissa + third, -exponent)
+    return np.asarray(np.ldexp((first * mantissa + second) * mantissa + third, -exponent))
 
 
 @cache

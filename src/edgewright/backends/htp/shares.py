@@ -82,4 +82,5 @@ def _invert(numbers: Array, bits: Array) -> Array:
 def _share_evenly(distances: Array, scale: float) -> Array:
     """Where steps are small the largest inputs count for half of what they are worth."""
     weights = np.where(distances == 0, LARGEST_WEIGHT, np.exp(-distances * scale))
-    return np.floor(weights / weights.sum(axis=-1, keepdims=True) * (LAST + 1) + 0.5).astype(np.int64)
+    shares = weights / weights.sum(axis=-1, keepdims=True)
+    return np.asarray(np.floor(shares * (LAST + 1) + 0.5), np.int64)
