@@ -25,6 +25,7 @@ from edgewright.backends.htp.resized_values import blend_places, repeat_places
 from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
 from edgewright.backends.htp.wide_functions import compute_line, compute_sigmoid, gate_curve, gate_line
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
+from edgewright.backends.htp.wide_norms import normalize_wide
 from edgewright.backends.htp.wide_products import multiply_wide_matrices
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -155,6 +156,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ElementWiseMinimum: move_wide,
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
+    LayerNorm: normalize_wide,
     Gelu: gate_curve,
     HardSigmoid: compute_line,
     HardSwish: _compute_hard_swish,

@@ -19,7 +19,6 @@ from edgewright.backends.htp.library_op import (
 from edgewright.backends.htp.requantize import is_byte, is_wide
 from edgewright.backends.htp.shares import share_bytes, share_wide
 from edgewright.backends.htp.wide_functions import UNIT_SCALES
-from edgewright.backends.htp.wide_norms import normalize_wide
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -30,7 +29,6 @@ from edgewright.ops.colour import Nv12ToRgb
 from edgewright.ops.detection import MultiClassNms
 from edgewright.ops.elementwise_unary import ElementWiseNot
 from edgewright.ops.gather import OneHot
-from edgewright.ops.norm import LayerNorm
 from edgewright.ops.rearrange_slice import Split
 from edgewright.ops.reduce_order import TopK
 from edgewright.ops.reduce_softmax import Softmax
@@ -207,19 +205,11 @@ def _share(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     return share_bytes(op, arrays) if is_byte(op.given[0]) else share_wide(op, arrays)
 
 
-def _has_wide_weights(given: Types, made: Types) -> bool:
-    """16 bits in and out, with a weight and a bias in fixed point that have one scale each."""
-    encodings = [kind.encoding for kind in given[1:]]
-    is_plain = len(encodings) == 2 and all(kind is not None and kind.axis is None for kind in encodings)
-    return is_wide(given[0]) and is_wide(made[0]) and is_plain
-
-
 Applies = Callable[[Types, Types], bool]
 KERNELS: dict[type[Op], tuple[Applies, Kernel]] = {
     Cast: (_is_own_cast, _cast),
     ElementWiseNot: (_is_fixed, _negate),
     ExtractGlimpse: (_is_fixed, _copy_stored),
-    LayerNorm: (_has_wide_weights, normalize_wide),
     MultiClassNms: (_is_listing_boxes, _keep_boxes),
     Nv12ToRgb: (_is_fixed, _show_bytes),
     OneHot: (_has_index, _mark_classes),

@@ -14,7 +14,7 @@ from edgewright.ops.reduce_softmax import Softmax
 EXPONENT_BITS, POWER_BITS = 22, 16
 # Powers have so many bits, which those of the largest input fill.
 SHARE_BITS = 15
-LARGEST_POWER, LAST = (1 << SHARE_BITS) - 1, (1 << 16) - 1
+LAST = (1 << 16) - 1
 # Steps of fewer units than this are computed in another way, and so is what has no more than two shares.
 FEWEST_UNITS, FEWEST_SHARES = 16, 3
 # Newton's method has come to rest after as many turns; reciprocals keep so many bits.
@@ -63,7 +63,7 @@ def _share_powers(distances: Array, units: int) -> Array:
     exponents = distances * units
     whole = np.minimum(exponents >> EXPONENT_BITS, SHARE_BITS + 1)
     places = (exponents >> (EXPONENT_BITS - POWER_BITS)) & ((1 << POWER_BITS) - 1)
-    powers = read_results()["Power"].astype(np.int64)[places] >> whole
+    powers = read_results()["Power"][places].astype(np.int64) >> whole
     halves = powers.sum(axis=-1, keepdims=True) >> 1
     # The largest power of two in half the sum is the unit of Newton's method.
     bits = np.frexp(np.maximum(halves, 1))[1].astype(np.int64) - 1

@@ -13,7 +13,6 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
-from edgewright.ops.rearrange import Transpose
 
 # The larger factor of a sum has so many bits.
 SUM_BITS = 15
@@ -103,11 +102,10 @@ def _decode_first(constant: Array, kind: TensorType) -> float:
 
 
 def _is_beside_product(graph: Graph, given: str, made: str) -> bool:
-    """Whether a product makes what is scaled, or reads the result as it is or with its axes moved."""
-    maker = graph.producer(given)
-    readers = [node for node in graph.consumers(made) if not isinstance(node.op, Transpose)]
-    moved = [node for node in graph.consumers(made) if isinstance(node.op, Transpose)]
-    readers += [reader for node in moved for reader in graph.consumers(node.outputs[0])]
+    """Whether a product makes what is scaled, or reads the result as it is or with its elements moved."""
+    maker, readers = graph.producer(given), graph.consumers(made)
+    moved = [node.outputs[0] for node in readers if node.op.keeps_encoding]
+    readers += [reader for value in moved for reader in graph.consumers(value)]
     return any(node.op.is_product for node in (*readers, *([maker] if maker else [])))
 
 
