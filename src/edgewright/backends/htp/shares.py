@@ -73,10 +73,10 @@ def _share_powers(distances: Array, units: int) -> Array:
 
 def _invert(numbers: Array, bits: Array) -> Array:
     """Reciprocals of so many bits by Newton's method, from one half; all products are cut."""
-    found, one = np.int64(1) << (bits - 1), np.int64(1) << bits
+    inverse, one = np.int64(1) << (bits - 1), np.int64(1) << bits
     for _ in range(TURNS):
-        found = found * (2 * one - (numbers * found >> bits)) >> bits
-    return np.asarray(found)
+        inverse = inverse * (2 * one - (numbers * inverse >> bits)) >> bits
+    return np.asarray(inverse)
 
 
 def _share_evenly(distances: Array, scale: float) -> Array:

@@ -102,10 +102,8 @@ def _decode_first(constant: Array, kind: TensorType) -> float:
 
 
 def _is_beside_product(graph: Graph, given: str, made: str) -> bool:
-    """Whether a product makes what is scaled, or reads the result as it is or with its elements moved."""
+    """Whether a product makes what is scaled, or reads the result."""
     maker, readers = graph.producer(given), graph.consumers(made)
-    moved = [node.outputs[0] for node in readers if node.op.keeps_encoding]
-    readers += [reader for value in moved for reader in graph.consumers(value)]
     return any(node.op.is_product for node in (*readers, *([maker] if maker else [])))
 
 
