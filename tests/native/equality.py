@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument("--filter", default="", help="only cases that have this word")
     parser.add_argument("--forms", nargs="+", default=FORMS, help="number forms")
     parser.add_argument("--draws", type=int, default=DRAWS, help="networks of each case")
-    parser.add_argument("--write", action="store_true", help="write the page of the docs")
+    parser.add_argument("--write", action="store_true", help="write these rows into the page of the docs")
     options = parser.parse_args()
     rows = []
     for row in measure_all(options.filter, options.forms, options.draws):
@@ -145,7 +145,16 @@ def main() -> None:
         sys.stdout.flush()
         rows.append(row)
     if options.write:
-        PAGE.write_text(HEAD.format(draws=options.draws) + "\n".join(map(str, rows)) + "\n", "utf-8")
+        write_page(rows, options.draws)
+
+
+def write_page(rows: Sequence[Row], draws: int) -> None:
+    """Puts rows in place of those that the page has for the same cases; all others stay."""
+    lines = PAGE.read_text("utf-8").splitlines()
+    kept = {(row["case"], row["form"]): line for line in lines if (row := ROW.match(line))}
+    kept |= {(row.case, row.form): str(row) for row in rows}
+    ordered = [kept[case, form] for case in CASES for form in FORMS if (case, form) in kept]
+    PAGE.write_text(HEAD.format(draws=draws) + "\n".join(ordered) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

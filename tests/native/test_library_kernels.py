@@ -13,6 +13,8 @@ from edgewright.ops.reduce_order import TopK
 from tests.backend.op_types import list_rows, try_row
 
 NAMES = [kind.qnn_name() for kind in KERNELS]
+# Softmax means the same; only its rounding is the library's own.
+OTHER_MEANINGS = [name for name in NAMES if name != "Softmax"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -22,7 +24,7 @@ def test_the_emulator_gives_what_the_simulation_gives(name):
     assert "equal" in words
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OTHER_MEANINGS)
 def test_that_is_not_what_the_op_means(name):
     assert "differs" in {try_row(name, row, "htp-sim").word for row in list_rows(name, "HTP")}
 

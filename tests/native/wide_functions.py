@@ -1,14 +1,17 @@
 """Asks the emulator for functions of 16 bits: `python -m tests.native.wide_functions` keeps them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import edgewright
+from edgewright.backends.htp.shares import POWER_BITS
 from edgewright.backends.htp.wide_functions import CURVE_ONE, CURVE_UNITS, FILE, UNITS
 from edgewright.core.numbers import Array
 from edgewright.ir.op import Op
 from edgewright.ops.activation import Gelu, Sigmoid
+from edgewright.ops.reduce_softmax import Softmax
 from tests.native.equality import emulate
 from tests.native.wide_cases import build_function
 
@@ -36,6 +39,21 @@ def measure_gelu() -> Array:
     return low
 
 
+def measure_powers() -> Array:
+    """Powers of two from the largest down, read off rows of one largest number and three others each."""
+    distances = np.arange(1 << POWER_BITS)
+    rows = np.repeat((1 << 16) - 1 - distances, 4).reshape(1, 1, -1, 4)
+    rows[..., 0] = (1 << 16) - 1
+    # A step is one place of the table, and results are so fine that their largest just fit into 16 bits.
+    scale = (1 + 1e-4) / (1 << POWER_BITS) / np.log2(np.e)
+    graph, _ = build_function(Softmax(), (scale, 0), (2.0**-17, 0), rows.shape)
+    graph.types["x"] = replace(graph.types["x"], shape=rows.shape)
+    found = emulate([graph], [{"x": rows.astype(np.uint16)}])[0]["y"].reshape(-1, 4).astype(np.int64)
+    # The share of the largest number, whose power is known, is the reciprocal of the sum.
+    reciprocals = (found[:, 0] + 2) // 2
+    return np.asarray(-(-found[:, 1] * (1 << 14) // reciprocals))
+
+
 def _measure(op: Op, scales: list[float], stored: float = 0.0) -> list[Array]:
     """Results of inputs from zero up; in steps of the input where no others are asked for."""
     pairs = [build_function(op, (scale, 0), (stored or scale, 0)) for scale in scales]
@@ -51,7 +69,7 @@ def find_differences(results: Array) -> Array:
 def main() -> None:
     """Writes what is read by the simulation."""
     file = Path(edgewright.__file__).parent / "_data" / FILE
-    results = {"Sigmoid": measure_sigmoid(), "Gelu": measure_gelu()}
+    results = {"Sigmoid": measure_sigmoid(), "Gelu": measure_gelu(), "Power": measure_powers()}
     np.savez_compressed(file, **{name: find_differences(found) for name, found in results.items()})
 
 

@@ -11,6 +11,7 @@ from edgewright.backends.cpu.halves import HalfArithmetic, halve_value, look_up_
 from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.packed import is_packed
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
+from edgewright.backends.cpu.row_norms import write_row_norm
 from edgewright.backends.cpu.sums import (
     BYTE,
     PLAIN,
@@ -137,6 +138,8 @@ class NodeWriter(Writer):
             sums = self._write_wide_sums(lowering, node, form, form.wide)
         elif form.zero is not None:
             sums = [write_matrix_sums(self, node, form.zero)]
+        elif form.norm is not None:
+            sums = [write_row_norm(self, self.value(node.inputs[0]), form.norm)]
         elif form.product is not None:
             assert given is not None
             zero = np.asarray(-given.offsets[0], np.uint8)

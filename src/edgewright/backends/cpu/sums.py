@@ -9,6 +9,7 @@ import numpy as np
 from edgewright.backends.cpu.fused_products import multiply_in_one_pass
 from edgewright.backends.cpu.fused_steps import SumSteps, round_in_one_pass, split_in_one_pass
 from edgewright.backends.cpu.halves import HalfArithmetic
+from edgewright.backends.cpu.row_norms import RowNorm
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -98,6 +99,8 @@ class SumForm:
     wide: WideSums | None = None
     # Of a product of two matrices of 16 bits: the integer of the first that stands for zero.
     zero: int | None = None
+    # Of rows that are normalized.
+    norm: RowNorm | None = None
 
 
 # The form of a node, or None where the usual one (decoded, computed, encoded) serves.
@@ -226,7 +229,7 @@ def round_sums(w: "Writer", sums: Sequence[str], form: SumForm, stored: TensorTy
     zero = -stored.encoding.offsets[0]
     taken = SumSteps(form.steps, first, second)
     # Our kernel reads float32.
-    is_float64 = bool(form.factors) or form.zero is not None
+    is_float64 = bool(form.factors) or form.zero is not None or form.norm is not None
     if not is_float64 and (name := round_in_one_pass(w, sums, taken, stored.dtype, zero, channels)):
         return name
     parts = [

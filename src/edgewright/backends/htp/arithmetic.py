@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from edgewright.backends.htp.resized_values import blend_places, repeat_places
 from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
 from edgewright.backends.htp.wide_functions import compute_line, compute_sigmoid, gate_curve, gate_line
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
+from edgewright.backends.htp.wide_norms import normalize_wide
 from edgewright.backends.htp.wide_products import multiply_wide_matrices
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -47,13 +47,11 @@ from edgewright.ops.norm import Batchnorm, LayerNorm
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.quant import Convert
 from edgewright.ops.reduce import ReduceMean
-from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.reference import fills_gaps
 from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
 
 # Offsets of a sum's operands are added in these units.
 OFFSET_UNIT = 256
-PAIR = 2
 
 
 def htp_sums(graph: Graph, node: Node) -> SumForm | None:
@@ -108,15 +106,6 @@ def _compute_wide_prelu(graph: Graph, node: Node) -> SumForm | None:
     return pass_bent(graph, node) or round_bent_words(graph, node)
 
 
-def _softmax(graph: Graph, node: Node) -> SumForm | None:
-    """Of two classes: the larger has at most 255 parts of 255, not of 256."""
-    x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
-    shares = x.shape[cast("Softmax", node.op).axis_of(x.rank)]
-    if x.encoding is None or y.encoding != Encoding((1 / 256,), (0,)) or shares != PAIR:
-        return None
-    return SumForm({node.inputs[0]: x.encoding}, {}, (Step("Mul", np.asarray(255, np.float32)),))
-
-
 def _sum(graph: Graph, node: Node) -> SumForm | None:
     """Operands times whole factors, plus their offsets in coarse units, halves of which go down."""
     types = [graph.types[value] for value in (*node.inputs, *node.outputs)]
@@ -152,7 +141,6 @@ RULES: dict[type[Op], Rule] = {
     FullyConnected: round_product,
     LayerNorm: normalize_rows,
     MatMul: _matmul,
-    Softmax: _softmax,
     ElementWiseAdd: _sum,
     ElementWiseMaximum: move_values,
     ElementWiseMinimum: move_values,
@@ -179,7 +167,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ElementWiseMinimum: move_wide,
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
-    LayerNorm: normalize_rows,
+    LayerNorm: normalize_wide,
     Gelu: gate_curve,
     HardSigmoid: compute_line,
     HardSwish: _compute_hard_swish,

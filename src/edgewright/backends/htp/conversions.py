@@ -3,7 +3,8 @@
 import numpy as np
 
 from edgewright.backends.cpu.sums import SumForm
-from edgewright.backends.htp.requantize import find_rescaling, is_byte
+from edgewright.backends.htp.requantize import find_rescaling, is_byte, is_symmetric, is_wide
+from edgewright.backends.htp.wide_moves import rescale_wide
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -12,27 +13,43 @@ from edgewright.ir.types import TensorType
 # Of 16 bits: bits of the factor, at most so many of them below a step, and how many of these are lost
 # before offsets are added.
 FACTOR_BITS, MOST_BITS, LOST_BITS = 15, 22, 15
+# Bits of the factor from 8 to 16 bits.
+WIDENED_BITS = 16
 
 
 def convert_values(graph: Graph, node: Node) -> SumForm | None:
-    """What becomes 8 bits from 8 or 16; None for all else."""
+    """What becomes 8 bits, or symmetric 16 bits, from 8 or 16 of one encoding; None for all else."""
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
-    if x.encoding is None or y.encoding is None or not is_byte(y) or node.inputs[0] in graph.constants:
+    if x.encoding is None or y.encoding is None or node.inputs[0] in graph.constants:
         return None
-    results = _find_results(x, y.encoding)
+    results = _find_signed(x, y.encoding) if is_symmetric(y) else _find_results(x, y)
     if results is None:
         return None
-    stored = np.clip(results, 0, 255).astype(np.uint8)
+    limits = np.iinfo(y.dtype.numpy)
+    stored = np.clip(results, limits.min, limits.max).astype(y.dtype.numpy)
     return SumForm({node.inputs[0]: x.encoding}, table=stored)
 
 
-def _find_results(x: TensorType, y: Encoding) -> Array | None:
+def _find_results(x: TensorType, y: TensorType) -> Array | None:
     """The integer of each integer, before it is clamped."""
-    assert x.encoding is not None
+    if x.encoding is None or y.encoding is None or not is_byte(y):
+        return None
     if is_byte(x):
-        return _rescale(x.encoding, y)
-    is_wide = x.dtype == DType.UFIXED_POINT_16 and x.encoding.axis is None and x.encoding.bitwidth == 16
-    return _narrow(x.encoding, y) if is_wide else None
+        return _rescale(x.encoding, y.encoding)
+    has_16_bits = x.dtype == DType.UFIXED_POINT_16 and x.encoding.axis is None and x.encoding.bitwidth == 16
+    return _narrow(x.encoding, y.encoding) if has_16_bits else None
+
+
+def _find_signed(x: TensorType, y: Encoding) -> Array | None:
+    """Of 16 bits as values that are moved; of 8 by a factor of 16 bits, halves up."""
+    if x.encoding is None or not (is_byte(x) or is_wide(x)):
+        return None
+    if is_wide(x):
+        return rescale_wide(x.encoding, y)
+    ratio = float(np.float32(x.encoding.scales[0]) / np.float32(y.scales[0]))
+    unit = 2.0 ** (int(np.floor(np.log2(ratio))) - WIDENED_BITS + 1)
+    whole = np.arange(1 << 8) + float(x.encoding.offsets[0])
+    return np.asarray(np.floor(whole * (np.rint(ratio / unit) * unit) + 0.5))
 
 
 def _rescale(x: Encoding, y: Encoding) -> Array | None:

@@ -56,7 +56,7 @@ def find_half_table(op: Op) -> Array | None:
     if op not in FUNCTIONS:
         return None
     # They are kept in 16 bits, which go round.
-    places = np.cumsum(_read_differences()[op.qnn_name()], dtype=np.int16).astype(np.int32)
+    places = np.cumsum(read_differences()[op.qnn_name()], dtype=np.int16).astype(np.int32)
     bits = np.where(places < 0, 0x8000 - places, places).astype(np.uint16)
     found = bits.view(np.float16).astype(np.float32)
     # What is no float16 goes on to twice as much inside the NPU, and functions of no number are none.
@@ -68,6 +68,7 @@ def find_half_table(op: Op) -> Array | None:
 
 
 @cache
-def _read_differences() -> dict[str, Array]:
+def read_differences() -> dict[str, Array]:
+    """The number of floats from one result to the next, by the names of functions."""
     with files("edgewright").joinpath("_data", FILE).open("rb") as file, np.load(file) as stored:
         return dict(stored)

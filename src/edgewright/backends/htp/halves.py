@@ -38,9 +38,9 @@ def has_even_ties(graph: Graph, node: Node) -> bool:
     A factor for each channel is no sum.
     """
     if type(node.op) is ElementWiseAdd:
-        shapes = {graph.types[value].shape for value in node.inputs}
+        shapes = {_drop_ones(graph.types[value].shape) for value in node.inputs}
         is_filled = all(shape and _is_at_least(shape[-1], FEWEST_CHANNELS) for shape in shapes)
-        return len(shapes) == 1 and is_filled and not any(value in graph.constants for value in node.inputs)
+        return len(shapes) == 1 and is_filled
     return node.op.has_even_ties_on_htp and not _is_factor(graph, node)
 
 
@@ -57,6 +57,12 @@ def is_read_whole(graph: Graph, node: Node) -> bool:
         return False
     (reader,) = graph.consumers(node.outputs[0])
     return reader.op.specific().reads_whole_sums_on_htp
+
+
+def _drop_ones(shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """Without the axes of length one that come first."""
+    first = next((axis for axis, dim in enumerate(shape) if dim != 1), len(shape))
+    return shape[first:]
 
 
 def _is_at_least(dim: Dim, number: int) -> bool:

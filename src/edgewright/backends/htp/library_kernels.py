@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from edgewright.backends.htp.half_shares import share_halves
 from edgewright.backends.htp.library_op import (
     Kernel,
     LibraryOp,
@@ -15,7 +16,11 @@ from edgewright.backends.htp.library_op import (
     decode_stored,
     encode_real,
 )
+from edgewright.backends.htp.requantize import is_byte, is_wide
+from edgewright.backends.htp.shares import share_bytes, share_wide
+from edgewright.backends.htp.wide_functions import UNIT_SCALES
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
@@ -26,11 +31,15 @@ from edgewright.ops.elementwise_unary import ElementWiseNot
 from edgewright.ops.gather import OneHot
 from edgewright.ops.rearrange_slice import Split
 from edgewright.ops.reduce_order import TopK
+from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.resize_sample import ExtractGlimpse
 from edgewright.ops.suppression import suppress_boxes
 
 U8, S8, U16 = DType.UFIXED_POINT_8, DType.SFIXED_POINT_8, DType.UFIXED_POINT_16
 BYTE = 255
+# What HTP computes in half precision.
+HALVES = frozenset({DType.FLOAT_16, DType.FLOAT_32})
+PARTS_OF_ONE = Encoding((1 / 256,), (0,))
 Types = Sequence[TensorType]
 
 
@@ -178,6 +187,24 @@ def _is_listing_boxes(given: Types, made: Types) -> bool:
     return len(given) == 2 and given[1].encoding is not None and made[0].dtype == DType.FLOAT_32
 
 
+def _has_shares(given: Types, made: Types) -> bool:
+    """Floats, or 8 or 16 bits in and out, which stand for parts of one."""
+    encoding = made[0].encoding
+    if given[0].dtype in HALVES:
+        return made[0].dtype in HALVES
+    if is_byte(given[0]) and is_byte(made[0]):
+        return encoding == PARTS_OF_ONE
+    if not is_wide(given[0]) or not is_wide(made[0]) or encoding is None:
+        return False
+    return encoding.offsets == (0,) and np.float32(encoding.scales[0]) in UNIT_SCALES
+
+
+def _share(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    if op.given[0].dtype.is_float:
+        return share_halves(op, arrays)
+    return share_bytes(op, arrays) if is_byte(op.given[0]) else share_wide(op, arrays)
+
+
 Applies = Callable[[Types, Types], bool]
 KERNELS: dict[type[Op], tuple[Applies, Kernel]] = {
     Cast: (_is_own_cast, _cast),
@@ -186,6 +213,7 @@ KERNELS: dict[type[Op], tuple[Applies, Kernel]] = {
     MultiClassNms: (_is_listing_boxes, _keep_boxes),
     Nv12ToRgb: (_is_fixed, _show_bytes),
     OneHot: (_has_index, _mark_classes),
+    Softmax: (_has_shares, _share),
     Split: (_has_32_bits, _copy_stored),
     TopK: (_is_any, _take_last_first),
 }

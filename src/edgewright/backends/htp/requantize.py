@@ -120,6 +120,13 @@ def is_wide(kind: TensorType) -> bool:
     return encoding.bitwidth == 16 and -65535 <= encoding.offsets[0] <= 0
 
 
+def is_symmetric(kind: TensorType) -> bool:
+    """Whether a tensor has signed integers of 16 bits, of which 0 stands for zero."""
+    encoding = kind.encoding
+    is_plain = encoding is not None and encoding.axis is None and not any(encoding.offsets)
+    return kind.dtype == DType.SFIXED_POINT_16 and is_plain
+
+
 def add_number(number: float) -> Step:
     """A number is added."""
     return Step("Add", np.asarray(number, np.float32))

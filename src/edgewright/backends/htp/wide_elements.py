@@ -1,6 +1,6 @@
 """Ops of 16 bits that compute element by element, as HTP rounds them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -8,9 +8,11 @@ from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.element_sums import find_gated
 from edgewright.backends.htp.requantize import away_from_zero
 from edgewright.backends.htp.wide_functions import UNIT_RANGE, find_sigmoid
-from edgewright.core.numbers import DType
+from edgewright.backends.htp.wide_moves import rescale_coarsely
+from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
 
 # The larger factor of a sum has so many bits.
 SUM_BITS = 15
@@ -65,6 +67,8 @@ def multiply_wide(graph: Graph, node: Node) -> SumForm | None:
     gated = find_gated(graph, node)
     if gated:
         return _gate_values(graph, gated, y)
+    if (scaled := _scale_beside_product(graph, node, y)) is not None:
+        return scaled
     ratio = np.float32(a.scales[0]) * np.float32(b.scales[0]) / np.float32(y.scales[0])
     factor = _find_factor(float(ratio), _find_middle(a, b))
     if factor is None:
@@ -77,6 +81,30 @@ def multiply_wide(graph: Graph, node: Node) -> SumForm | None:
         if value in graph.constants
     }
     return SumForm(inputs, constants, steps, factors=dict.fromkeys(inputs, 1.0))
+
+
+def _scale_beside_product(graph: Graph, node: Node, y: Encoding) -> SumForm | None:
+    """A value times one positive number, next to a product: it only gets another scale, coarsely."""
+    for value, number in (node.inputs, reversed(node.inputs)):
+        x, constant = graph.types[value].encoding, graph.constants.get(number)
+        if constant is None or constant.size != 1 or x is None or value in graph.constants:
+            continue
+        real = _decode_first(constant, graph.types[number])
+        if real > 0 and _is_beside_product(graph, value, node.outputs[0]):
+            steps = rescale_coarsely(replace(x, scales=(x.scales[0] * real,)), y) - y.offsets[0]
+            return SumForm({value: x}, table=np.clip(steps, 0, LAST).astype(np.uint16))
+    return None
+
+
+def _decode_first(constant: Array, kind: TensorType) -> float:
+    assert kind.encoding is not None
+    return (float(constant.reshape(-1)[0]) + kind.encoding.offsets[0]) * kind.encoding.scales[0]
+
+
+def _is_beside_product(graph: Graph, given: str, made: str) -> bool:
+    """Whether a product makes what is scaled, or reads the result."""
+    maker, readers = graph.producer(given), graph.consumers(made)
+    return any(node.op.is_product for node in (*readers, *([maker] if maker else [])))
 
 
 def _find_middle(a: Encoding, b: Encoding) -> int:

@@ -52,7 +52,7 @@ def find_sigmoid(x: Encoding) -> Array:
     bits = min(MOST_SHIFT, FACTOR_BITS - 1 - int(np.floor(np.log2(ratio))))
     factor = np.floor(ratio * 2.0**bits + 0.5) / 2.0**bits
     units = np.minimum(np.floor(np.abs(whole) * factor), MOST_UNITS).astype(np.int64)
-    upper = 2 * _read_results()["Sigmoid"][units]
+    upper = 2 * read_results()["Sigmoid"][units]
     return np.asarray(np.where(whole >= 0, upper, LARGEST_EVEN - upper))
 
 
@@ -94,7 +94,7 @@ def gate_curve(graph: Graph, node: Node) -> SumForm | None:
         return None
     whole = np.arange(INTEGERS) + float(x.offsets[0])
     units = np.floor(np.abs(whole) * _keep_bits(x.scales[0] * CURVE_UNITS) + 0.5)
-    upper = _read_results()["Gelu"][np.minimum(units, MOST_UNITS).astype(np.int64)]
+    upper = read_results()["Gelu"][np.minimum(units, MOST_UNITS).astype(np.int64)]
     gate = np.where(whole >= 0, upper, np.maximum(CURVE_ONE - upper, 0))
     gated = np.floor(np.abs(whole) * gate / CURVE_ONE + 0.5)
     steps = np.sign(whole) * np.floor(gated * _keep_bits(x.scales[0] / y.scales[0])) - y.offsets[0]
@@ -108,6 +108,7 @@ def _keep_bits(number: float) -> float:
 
 
 @cache
-def _read_results() -> dict[str, Array]:
+def read_results() -> dict[str, Array]:
+    """What was measured, by the names of functions."""
     with files("edgewright").joinpath("_data", FILE).open("rb") as file, np.load(file) as stored:
         return {name: np.cumsum(stored[name].astype(np.int32)) for name in stored}

@@ -41,7 +41,7 @@ def clamp_wide(graph: Graph, node: Node) -> SumForm | None:
     low, high = (np.rint(bound / y.scales[0]) for bound in node.op.value_range())
     maker = graph.producer(node.inputs[0])
     is_coarse = maker is not None and maker.op.is_product
-    moved = _rescale_coarsely(x, y) if is_coarse else rescale_wide(x, y)
+    moved = rescale_coarsely(x, y) if is_coarse else rescale_wide(x, y)
     steps = np.clip(moved, low, high) - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
@@ -50,15 +50,16 @@ def rescale_wide(x: Encoding, y: Encoding, *, is_rounded_twice: bool = True) -> 
     """The steps of the output, counted from its zero, that each integer stands for."""
     ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
     factor = np.rint(ratio * (1 << FACTOR_BITS))
-    # What the offset adds passes through float32.
-    added = _round_up(np.asarray(x.offsets[0] * factor / (1 << LOST_BITS), np.float32).astype(np.float64))
+    # What the offset takes away passes through float32; of what is compared halves of it go down.
+    taken = np.asarray(-x.offsets[0] * factor / (1 << LOST_BITS), np.float32).astype(np.float64)
+    added = -_round_up(taken) if is_rounded_twice else _round_up(-taken)
     products = np.arange(INTEGERS) * factor / (1 << LOST_BITS)
     parts = (_round_up(products) if is_rounded_twice else products) + added
     return _round_up(parts / (1 << (FACTOR_BITS - LOST_BITS))).astype(np.float32)
 
 
-def _rescale_coarsely(x: Encoding, y: Encoding) -> Array:
-    """The same by a factor of 15 bits."""
+def rescale_coarsely(x: Encoding, y: Encoding) -> Array:
+    """The same by a factor of 15 bits, as beside products."""
     ratio = x.scales[0] / y.scales[0]
     unit = 2.0 ** (int(np.floor(np.log2(ratio))) - COARSE_BITS + 1)
     factor = np.floor(ratio / unit + 0.5) * unit

@@ -6,11 +6,10 @@ Those of low bytes are cut to whole units of the others; so is all that is added
 import numpy as np
 
 from edgewright.backends.cpu.sums import BYTE, Step, SumForm, WideSums
-from edgewright.backends.htp.requantize import Multiplier, is_wide, multiplier, shift_down
+from edgewright.backends.htp.requantize import Multiplier, is_symmetric, is_wide, multiplier, shift_down
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.types import TensorType
 
 # Bits of the multiplier of such sums; a step of the output has so many parts of a cut sum, in bits.
 WIDE_BITS, WIDE_PARTS_BITS = 22, 8
@@ -48,7 +47,7 @@ def multiply_wide_matrices(graph: Graph, node: Node) -> SumForm | None:
     first, second, result = (graph.types[value] for value in (*node.inputs[:2], node.outputs[0]))
     if any(node.inputs[2:]) or not set(node.inputs).isdisjoint(graph.constants):
         return None
-    if 0 in first.shape or not (is_wide(first) and is_wide(result) and _is_symmetric(second)):
+    if 0 in first.shape or not (is_wide(first) and is_wide(result) and is_symmetric(second)):
         return None
     a, b, y = (kind.encoding for kind in (first, second, result))
     assert a is not None
@@ -59,12 +58,6 @@ def multiply_wide_matrices(graph: Graph, node: Node) -> SumForm | None:
         return None
     whole = Multiplier(factor.value[0], factor.exponent[0], factor.exact[0])
     return SumForm({}, {}, store_parts(whole, np.asarray(0.0), BYTE * BYTE), zero=-a.offsets[0])
-
-
-def _is_symmetric(kind: TensorType) -> bool:
-    encoding = kind.encoding
-    is_plain = encoding is not None and encoding.axis is None and not any(encoding.offsets)
-    return kind.dtype == DType.SFIXED_POINT_16 and is_plain
 
 
 def gate_wide(x: Encoding, y: Encoding, scales: Array, total: Array, bias: Array) -> tuple[Step, ...]:

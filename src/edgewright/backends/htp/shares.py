@@ -1,0 +1,86 @@
+"""Softmax of 8 and 16 bits, as HTP computes it: powers of two, and the reciprocal of their sum."""
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+
+from edgewright.backends.htp.library_op import LibraryOp, decode_stored, encode_real
+from edgewright.backends.htp.wide_functions import read_results
+from edgewright.core.numbers import Array
+from edgewright.ops.reduce_softmax import Softmax
+
+# A step of the input as an exponent of two is cut to so many bits; so many of an exponent's choose a power.
+EXPONENT_BITS, POWER_BITS = 22, 16
+# Powers have so many bits, which those of the largest input fill.
+SHARE_BITS = 15
+LAST = (1 << 16) - 1
+# Steps of fewer units than this are computed in another way, and so is what has no more than two shares.
+FEWEST_UNITS, FEWEST_SHARES = 16, 3
+# Newton's method has come to rest after as many turns; reciprocals keep so many bits.
+TURNS, RECIPROCAL_BITS = 5, 16
+# What the library counts the largest inputs for where steps are small: an error of its own.
+LARGEST_WEIGHT = 0.5
+# With 8 bits a step has so many as an exponent. From so many shares on they are powers of two.
+BYTE_BITS, FEWEST_POWERS = 8, 17
+PARTS, PAIR = 256, 2
+
+
+def share_bytes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """Parts of 256; two shares are parts of 255."""
+    softmax, encoding = cast("Softmax", op.op), op.given[0].encoding
+    assert encoding is not None
+    axis = softmax.axis_of(arrays[0].ndim)
+    count = arrays[0].shape[axis]
+    if count < FEWEST_POWERS:
+        (shares,) = softmax.compute(decode_stored(arrays[0], op.given[0]))
+        return [np.clip(np.rint(shares * (PARTS - 1 if count == PAIR else PARTS)), 0, PARTS - 1)]
+    exact = float(np.float32(encoding.scales[0])) * softmax.beta * np.log2(np.e)
+    unit = 2.0 ** (int(np.floor(np.log2(exact))) - BYTE_BITS + 1)
+    distances = arrays[0].max(axis=axis, keepdims=True).astype(np.int64) - arrays[0]
+    powers = np.floor(np.exp2(SHARE_BITS - distances * (np.floor(exact / unit) * unit)))
+    shares = np.floor(powers / powers.sum(axis=axis, keepdims=True) * PARTS + 0.5)
+    return [np.minimum(shares, PARTS - 1)]
+
+
+def share_wide(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """Distances from the largest number of a row as powers of two, times the reciprocal of their sum."""
+    softmax, encoding = cast("Softmax", op.op), op.given[0].encoding
+    assert encoding is not None
+    axis = softmax.axis_of(arrays[0].ndim)
+    if arrays[0].shape[axis] < FEWEST_SHARES:
+        (real,) = softmax.compute(decode_stored(arrays[0], op.given[0]))
+        return [encode_real(real, op.made[0])]
+    rows = np.moveaxis(arrays[0], axis, -1).astype(np.int64)
+    distances = rows.max(axis=-1, keepdims=True) - rows
+    scale = float(np.float32(encoding.scales[0])) * softmax.beta
+    units = int(scale * np.log2(np.e) * (1 << EXPONENT_BITS))
+    shares = _share_powers(distances, units) if units >= FEWEST_UNITS else _share_evenly(distances, scale)
+    return [np.moveaxis(np.clip(shares, 0, LAST), -1, axis)]
+
+
+def _share_powers(distances: Array, units: int) -> Array:
+    exponents = distances * units
+    whole = np.minimum(exponents >> EXPONENT_BITS, SHARE_BITS + 1)
+    places = (exponents >> (EXPONENT_BITS - POWER_BITS)) & ((1 << POWER_BITS) - 1)
+    powers = read_results()["Power"][places].astype(np.int64) >> whole
+    halves = powers.sum(axis=-1, keepdims=True) >> 1
+    # The largest power of two in half the sum is the unit of Newton's method.
+    bits = np.frexp(np.maximum(halves, 1))[1].astype(np.int64) - 1
+    kept = np.minimum(bits, RECIPROCAL_BITS)
+    return np.asarray(powers * (_invert(halves, bits) >> (bits - kept)) >> (bits + kept - SHARE_BITS))
+
+
+def _invert(numbers: Array, bits: Array) -> Array:
+    """Reciprocals of so many bits by Newton's method, from one half; all products are cut."""
+    inverse, one = np.int64(1) << (bits - 1), np.int64(1) << bits
+    for _ in range(TURNS):
+        inverse = inverse * (2 * one - (numbers * inverse >> bits)) >> bits
+    return np.asarray(inverse)
+
+
+def _share_evenly(distances: Array, scale: float) -> Array:
+    """Where steps are small the largest inputs count for half of what they are worth."""
+    weights = np.where(distances == 0, LARGEST_WEIGHT, np.exp(-distances * scale))
+    shares = weights / weights.sum(axis=-1, keepdims=True)
+    return np.asarray(np.floor(shares * (LAST + 1) + 0.5), np.int64)

@@ -1,0 +1,110 @@
+"""What attention is made of: the simulation gives the numbers of the genuine emulator."""
+
+import numpy as np
+import pytest
+
+from edgewright.backends.htp.half_functions import read_differences
+from edgewright.backends.htp.wide_functions import read_results
+from edgewright.core.numbers import DType
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
+from edgewright.ops.matmul import MatMul
+from edgewright.ops.quant import Convert
+from edgewright.ops.reduce_softmax import Softmax
+from tests.native.equality_cases import apply, normalize
+from tests.native.half_functions import measure_reciprocals
+from tests.native.random_nets import RandomNet
+from tests.native.test_wide_numbers import Net, compare, make_type
+from tests.native.wide_functions import measure_powers
+
+
+def make_symmetric(shape: tuple[int, ...], scale: float) -> TensorType:
+    return TensorType(shape, DType.SFIXED_POINT_16, None, Encoding((scale,), (0,), bitwidth=16))
+
+
+def convert(bits: int, seed: int) -> Net:
+    """Every integer of a width, brought to symmetric 16 bits of about the same range."""
+    random, side = np.random.default_rng(seed), 1 << (bits // 2)
+    x = np.arange(1 << bits).astype(f"uint{bits}").reshape(1, 1, side, side)
+    scale = float(np.exp(random.uniform(-9, -5)))
+    before = make_type(x.shape, bits, scale, -int(random.integers(0, 1 << bits)))
+    after = make_symmetric(x.shape, scale * 2.0 ** (bits - 16) * float(np.exp(random.uniform(0, 1))))
+    graph = Graph("g")
+    graph.add_input("x", before)
+    op = Convert(dtype=after.dtype, encoding=after.encoding, source=before.encoding)
+    graph.add(Node("n", op, ["x"], ["y"]), [after])
+    graph.outputs = ["y"]
+    return graph, {"x": x}
+
+
+def scale_before_product(seed: int) -> Net:
+    """Every integer times one number; a product reads the result."""
+    random, shape = np.random.default_rng(seed), (1, 1, 1024, 64)
+    scale, number = float(np.exp(random.uniform(-10, -7))), float(np.exp(random.uniform(-3, 0)))
+    graph = Graph("g")
+    graph.add_input("x", make_type(shape, 16, scale, -int(random.integers(10000, 50000))))
+    graph.add_constant("c", np.array(65535, np.uint16), make_type((), 16, number / 65535, 0))
+    scaled = make_type(shape, 16, scale * number * random.uniform(0.7, 1.5), -int(random.integers(2e4, 4e4)))
+    graph.add(Node("m", ElementWiseMultiply(), ["x", "c"], ["y"]), [scaled])
+    graph.add_input("z", make_symmetric((1, 1, 16, 64), 1e-4))
+    product = make_type((1, 1, 1024, 16), 16, 1e-3, -32768)
+    graph.add(Node("p", MatMul(transpose_in1=True), ["y", "z"], ["out"]), [product])
+    graph.outputs = ["y", "out"]
+    second = random.integers(-30000, 30000, (1, 1, 16, 64)).astype(np.int16)
+    return graph, {"x": np.arange(1 << 16, dtype=np.uint16).reshape(shape), "z": second}
+
+
+def draw_rows(form: str, seed: int, shares: int) -> Net:
+    net = RandomNet(form, np.random.default_rng(seed))
+    spread = float(np.exp(net.random.uniform(0, 3)))
+    return net.finish(apply(net, op=Softmax(), shape=(1, 1, 64, shares), spread=spread))
+
+
+def measure_equal(nets: list[Net]) -> float:
+    return float(np.mean([np.mean(simulated == emulated) for simulated, emulated in compare(nets)]))
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_conversions_to_symmetric_16_bits_are_the_same_for_every_integer(bits: int) -> None:
+    for simulated, emulated in compare([convert(bits, seed) for seed in range(8)]):
+        np.testing.assert_array_equal(simulated, emulated)
+
+
+def test_one_number_is_multiplied_coarsely_before_a_product() -> None:
+    for simulated, emulated in compare([scale_before_product(seed) for seed in range(4)]):
+        np.testing.assert_array_equal(simulated, emulated)
+
+
+@pytest.mark.parametrize("shares", [3, 8])
+def test_a_few_shares_of_16_bits_are_the_same(shares: int) -> None:
+    for simulated, emulated in compare([draw_rows("w8a16", seed, shares) for seed in range(8)]):
+        np.testing.assert_array_equal(simulated, emulated)
+
+
+@pytest.mark.parametrize(("form", "shares", "least"), [("w8a16", 50, 0.997), ("w8a8", 17, 0.998)])
+def test_more_shares_are_nearly_all_the_same(form: str, shares: int, least: float) -> None:
+    assert measure_equal([draw_rows(form, seed, shares) for seed in range(8)]) > least
+
+
+def test_norms_of_16_bits_are_nearly_all_the_same() -> None:
+    nets = []
+    for seed in range(4):
+        net = RandomNet("w8a16", np.random.default_rng(seed))
+        nets.append(net.finish(normalize(net)))
+    assert measure_equal(nets) > 0.995
+
+
+@pytest.mark.parametrize("shape", [(1, 17, 192), (17, 192)])
+def test_a_constant_of_the_same_shape_rounds_middles_to_even_floats(shape: tuple[int, ...]) -> None:
+    net = RandomNet("fp16", np.random.default_rng(0))
+    added = net.add_constant(net.random.normal(0, 1, shape))
+    total = net.add(ElementWiseAdd(), net.add_input(1, 17, 192), added)
+    ((simulated, emulated),) = compare([net.finish(total)])
+    np.testing.assert_array_equal(simulated, emulated)
+
+
+def test_powers_and_reciprocals_that_are_kept_are_what_the_emulator_gives() -> None:
+    np.testing.assert_array_equal(read_results()["Power"], measure_powers())
+    np.testing.assert_array_equal(read_differences()["Reciprocal"], measure_reciprocals())
