@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.conditions import describe_conditions
 from benchmarks.models import FETCHED
 from benchmarks.peers import BESIDE, ROOT
+from benchmarks.tables import Table, add_write_option
 
 __all__ = ["Row", "measure"]
 
@@ -275,6 +275,8 @@ def main() -> None:
     parser.add_argument("path", type=Path, nargs="?", default=FETCHED)
     parser.add_argument("--side", choices=("ours", "peer"))
     parser.add_argument("--work", type=Path)
+    parser.add_argument("--filter", default="", help="only models whose name holds this")
+    add_write_option(parser)
     options = parser.parse_args()
     if options.side:
         print(json.dumps({"ours": _ours, "peer": _peer}[options.side](options.path, options.work)))
@@ -282,13 +284,17 @@ def main() -> None:
     files = [
         p for p in sorted(options.path.iterdir()) if p.suffix in KINDS or (p / "saved_model.pb").is_file()
     ]
-    print(f"{'model':40s} {'convert s':>9s} {'load s':>7s} {'within':>7s} {'of range':>9s} {'steps':>6s}")
-    for path in files:
+    packages = ("torch", "tensorflow", "ai-edge-litert")
+    table, late = (
+        Table("frontends", ("model", "convert s", "load s", "difference"), options, packages),
+        list[str](),
+    )
+    for path in (path for path in files if options.filter in path.name):
         row = measure(path)
-        numbers = f"{row.converted:9.2f} {row.loaded:7.3f} {'yes' if row.is_quick else 'NO':>7s}"
-        text = row.problem or f"{numbers} {row.share:9.1e} {row.steps:6.2f}"
-        print(f"{row.model[:40]:40s} {text}", flush=True)
-    print(describe_conditions())
+        figures = (f"{row.converted:.2f}", f"{row.loaded:.3f}", f"{row.share:.1e}" if row.share else "0")
+        table.add(row.model, *(("-", "-", row.problem) if row.problem else figures))
+        late += [] if row.problem or row.is_quick else [row.model]
+    table.finish(f"Over twice the loading and 1 s: {', '.join(late) or 'none'}.")
 
 
 if __name__ == "__main__":
