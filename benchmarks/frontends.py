@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.models import FETCHED
+from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import BESIDE, ROOT
 from benchmarks.tables import Table, add_write_option
 
-__all__ = ["Row", "measure"]
+__all__ = ["Row", "choose_loader", "measure"]
 
 KINDS = (".tflite", ".pb", ".pt", ".pt2")
 PATIENCE = 600
@@ -187,7 +187,7 @@ def _peer(model: Path, work: Path) -> dict[str, Any]:
         ]
     with np.load(work / "ours.npz") as ours:
         names = list(ours)
-    load = _litert if model.suffix == ".tflite" else _torch if model.suffix.startswith(".pt") else _tensorflow
+    load = choose_loader(model)
     run: Callable[[dict[str, Any]], dict[str, Any]]
     seconds, run = load(model, names, feeds[0])
     results = [run(feed) for feed in feeds]
@@ -195,7 +195,14 @@ def _peer(model: Path, work: Path) -> dict[str, Any]:
     return {"seconds": seconds}
 
 
-def _litert(model: Path, names: list[str], feed: dict[str, Any]) -> tuple[float, Any]:
+def choose_loader(model: Path) -> Callable[..., tuple[float, Any]]:
+    """What loads a model in its own framework: seconds, and a function from inputs to outputs."""
+    if model.suffix == ".tflite":
+        return _load_litert
+    return _load_torch if model.suffix.startswith(".pt") else _load_tensorflow
+
+
+def _load_litert(model: Path, names: list[str], feed: dict[str, Any]) -> tuple[float, Any]:
     from ai_edge_litert.interpreter import Interpreter
 
     def load() -> Any:
@@ -225,7 +232,7 @@ def _litert(model: Path, names: list[str], feed: dict[str, Any]) -> tuple[float,
     return seconds, run
 
 
-def _tensorflow(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[float, Any]:
+def _load_tensorflow(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[float, Any]:
     import tensorflow
 
     v1 = tensorflow.compat.v1
@@ -252,7 +259,7 @@ def _tensorflow(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[f
     return seconds, run
 
 
-def _torch(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[float, Any]:
+def _load_torch(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[float, Any]:
     import torch
 
     load = torch.jit.load if model.suffix == ".pt" else torch.export.load
@@ -272,7 +279,7 @@ def _torch(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[float,
 def main() -> None:
     """A table of all models of a folder."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("path", type=Path, nargs="?", default=FETCHED)
+    parser.add_argument("path", type=Path, nargs="?", help="a folder, if not the fetched ones and examples")
     parser.add_argument("--side", choices=("ours", "peer"))
     parser.add_argument("--work", type=Path)
     parser.add_argument("--filter", default="", help="only models whose name holds this")
@@ -281,15 +288,15 @@ def main() -> None:
     if options.side:
         print(json.dumps({"ours": _ours, "peer": _peer}[options.side](options.path, options.work)))
         return
-    files = [
-        p for p in sorted(options.path.iterdir()) if p.suffix in KINDS or (p / "saved_model.pb").is_file()
-    ]
+    folders = [options.path] if options.path else [FETCHED, EXAMPLES]
+    every = [path for folder in folders for path in folder.iterdir()]
+    files = [path for path in every if path.suffix in KINDS or (path / "saved_model.pb").is_file()]
     packages = ("torch", "tensorflow", "ai-edge-litert")
     table, late = (
         Table("frontends", ("model", "convert s", "load s", "difference"), options, packages),
         list[str](),
     )
-    for path in (path for path in files if options.filter in path.name):
+    for path in sorted((path for path in files if options.filter in path.name), key=lambda path: path.name):
         row = measure(path)
         figures = (f"{row.converted:.2f}", f"{row.loaded:.3f}", f"{row.share:.1e}" if row.share else "0")
         table.add(row.model, *(("-", "-", row.problem) if row.problem else figures))

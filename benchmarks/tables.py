@@ -61,6 +61,10 @@ class Table:
         text = page.read_text("utf-8")
         old = next(match[2] for match in TABLE.finditer(text) if match[1] == self._name)
         if self._is_part:
+            if not old.startswith(self._head):
+                raise SystemExit(
+                    f"'{self._name}' has other columns in {page.name}: write the whole table first"
+                )
             rows, lines, notes = _merge_rows(old, self._rows), _merge_conditions(old, conditions[0]), ()
         else:
             rows, lines = self._rows, conditions

@@ -79,6 +79,14 @@ def test_an_earlier_run_of_the_same_part_is_no_longer_named(page):
     assert page.read_text("utf-8").count("2026-03-03, `python -m bench --write`") == 1
 
 
+def test_a_part_is_not_put_under_other_columns(page):
+    table = Table("speed", ("model", "seconds"), Namespace(write=True, filter="first"))
+    table.add("first", "5")
+    with pytest.raises(SystemExit, match=r"other columns in page\.md"):
+        table.finish()
+    assert page.read_text("utf-8") == PAGE
+
+
 def test_the_list_of_dates_is_that_of_the_tables_below_each_heading(page):
     write_speed(("first", "1"))
     assert "| table | measured |\n|---|---|\n| Speed | 2026-02-02 to 2026-03-03 |\n<!--" in page.read_text(
