@@ -91,6 +91,7 @@ bench: $(READY)
 bench-figures: $(READY) $(PEERS)
 	$(PY) -m benchmarks.digits --write
 	$(PY) -m benchmarks.search_cost --write
+	$(PY) -m benchmarks.note_figures --write
 	$(PY) -m benchmarks.aimet_encodings --write
 	$(PY) -m benchmarks.transformers_w8a8 --write
 	.venv-peers/bin/python -m benchmarks.frontends --write
