@@ -68,7 +68,7 @@ class Table:
             rows, lines, notes = _merge_rows(old, self._rows), _merge_conditions(old, conditions[0]), ()
         else:
             rows, lines = self._rows, conditions
-        parts = ["\n".join([self._head, *rows]), *notes, "\n".join(lines)]
+        parts = ["\n".join([self._head, *rows]), *notes, *lines]
         text = replace_table(text, self._name, "\n\n".join(part for part in parts if part))
         write_whole(page, [replace_dates(text).encode()])
 

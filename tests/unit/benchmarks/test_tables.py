@@ -68,7 +68,7 @@ def test_a_run_of_a_part_keeps_other_rows_and_their_conditions(page):
     write_speed(("second", "9"), ("third", "8"), part="d")
     text = page.read_text("utf-8")
     assert "|---|---|\n| first | 1 |\n| second | 9 |\n| third | 8 |\n\n2026-01-01, `python -m bench`" in text
-    assert "2 cores\n2026-03-03, `python -m bench --write`, 4 cores\n<!-- end of table -->" in text
+    assert "2 cores\n\n2026-03-03, `python -m bench --write`, 4 cores\n<!-- end of table -->" in text
     assert "slow" not in text
     assert "fast" not in text
 
