@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 import edgewright as ew
 from benchmarks.models import FETCHED
-from benchmarks.peers import BESIDE
+from benchmarks.peers import BESIDE, PEERS
 from benchmarks.tables import Table, add_write_option
 from edgewright.core.errors import EdgewrightError
 from edgewright.sdk.aimet import AIMET_PYTHON, find_aimet_python
@@ -32,7 +32,7 @@ COLUMNS = (
     "its own",
     "strict",
 )
-SAMPLES, OPEN_SIZE = 4, 16
+SAMPLES, OPEN_SIZE, LONGEST_CELL = 4, 16, 120
 # What a model must know beside shapes: a window of this length, at this sample rate.
 VALUES: dict[str, Any] = {"sr": np.array(16000, np.int64)}
 SIZES = {"sequence": 576}
@@ -49,8 +49,8 @@ def main() -> None:
     python = BESIDE if BESIDE.exists() and AIMET_PYTHON not in os.environ else find_aimet_python()
     table = Table("aimet-encodings", COLUMNS, options)
     for model in sorted(path for path in options.models.glob("*.onnx") if options.filter in path.stem):
-        table.add(*measure(model, python))
-    table.finish()
+        table.add(*(cell[:LONGEST_CELL] for cell in measure(model, python)))
+    table.finish(f"With {next(peer for peer in PEERS if peer.name == 'aimet').find_version()}.")
 
 
 def measure(model: Path, python: Path) -> list[str]:

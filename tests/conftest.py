@@ -18,7 +18,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_configure() -> None:
-    # A suite that a shell starts in the background ignores ^C, and so would every process that tests start and stop.
+    # What a shell starts in the background ignores ^C, and so would every process that tests start and stop.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # Seeded, so that a failure on one machine is a failure on every machine; the time of one
     # example on a busy machine says nothing, so there is no deadline.
