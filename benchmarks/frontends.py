@@ -35,6 +35,7 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "mobilenet_v2": {"x": (1, 3, 224, 224)},
     "crepe": {"x": (1, 1024)},
     "phi3": {"ids": (1, 16)},
+    "tinyphi": {"ids": (1, 16)},
     "silero": {"x": (1, 512)},
     "melspectrogram": {"input": (1, 16000)},
     "retinaface": {"x:0": (1, 320, 256, 3)},
@@ -42,7 +43,7 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "mnist_dscnn_savedmodel": {"image": (1, 28, 28, 1)},
 }
 VALUES = {"silero": {"sr": 16000}}
-INTEGERS = {"phi3": 500}
+INTEGERS = {"phi3": 500, "tinyphi": 500}
 PICTURES = ("retinaface",)
 
 
