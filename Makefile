@@ -14,7 +14,7 @@ PYTEST = $(PY) -m pytest -n $(JOBS) --dist worksteal
 # What 'make test' leaves to 'make test-rest', so that no test is run by both.
 REST = slow or torch or browser
 
-.PHONY: demo demo-full test test-rest test-full test-compat test-arm mutate keras bench peers bench-models bench-accuracy bench-builds bench-unseen bench-aimet bench-llm fit-latency fuzz audit lint api docs site test-pythons test-lowest release-check format clean
+.PHONY: demo demo-full test test-rest test-full test-compat test-arm mutate keras bench bench-figures peers bench-models bench-accuracy bench-builds bench-unseen bench-aimet bench-llm fit-latency fuzz audit lint api docs site test-pythons test-lowest release-check format clean
 .DEFAULT_GOAL := test
 
 $(READY): pyproject.toml constraints.txt
@@ -83,8 +83,26 @@ keras: $(READY)
 	.venv-keras/bin/python -m pip install --quiet --disable-pip-version-check tensorflow scipy -e .
 	.venv-keras/bin/python -m benchmarks.keras_layers --out benchmarks/keras_layers.json
 
+# The tables of times, some 20 minutes on a machine with nothing else to do; ARGS=--write puts them into docs/benchmarks.md.
 bench: $(READY)
-	$(PY) -m benchmarks.run
+	$(PY) -m benchmarks.run $(ARGS)
+
+# Every other table of docs/benchmarks.md, each written into the page when it is done: hours on two cores, the cheap ones first.
+bench-figures: $(READY) $(PEERS)
+	$(PY) -m benchmarks.digits --write
+	$(PY) -m benchmarks.search_cost --write
+	$(PY) -m benchmarks.note_figures --write
+	$(PY) -m benchmarks.aimet_encodings --write
+	$(PY) -m benchmarks.transformers_w8a8 --write
+	.venv-peers/bin/python -m benchmarks.frontends --write
+	.venv-peers/bin/python -m benchmarks.digits_frameworks --write
+	.venv-peers/bin/python -m benchmarks.simulated_networks --write
+	$(PY) -m benchmarks.checkers --write
+	$(PY) -m benchmarks.equalization --write
+	$(PY) -m benchmarks.mixed --write
+	$(PY) -m benchmarks.emulator --write
+	$(PY) -m benchmarks.algorithms --write
+	$(PY) -m benchmarks.accuracy --again edgewright,onnxruntime,nncf,nncf-transformer,aimet --write
 
 PEERS := .venv-peers/.ready
 # Other quantizers and frameworks at pinned versions, in an environment beside ours: 4 GB, some minutes.
@@ -170,10 +188,11 @@ site: $(READY)
 	$(PY) -m docs.site $(ARGS)
 
 RELEASE = $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
-# The fast tests on every Python that this machine has, each in an environment of its own.
+# The fast tests on every Python that this machine has, each in an environment of its own; PYTHONS="3.12" names others.
+PYTHONS ?= 3.11 3.12 3.13 3.14
 test-pythons: $(READY)
 	$(RELEASE)
-	$(PY) checks/environments.py --pythons 3.11 3.12 3.13 3.14
+	$(PY) checks/environments.py --pythons $(PYTHONS)
 
 # The fast tests with the lowest versions that pyproject.toml allows.
 test-lowest: $(READY)

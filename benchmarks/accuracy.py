@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,11 @@ from benchmarks.accuracy_models import TASKS, Task, prepared
 from benchmarks.accuracy_ours import quantized
 from benchmarks.accuracy_tables import print_tables
 from benchmarks.algorithms import print_algorithms
-from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import PEERS, Feed, Quantized, save_feeds, target_of
+from benchmarks.tables import add_write_option
+from edgewright.core.version import VERSION
 
 __all__ = ["CALIBRATING", "Result", "folders_of"]
 
@@ -46,6 +48,9 @@ class Result:
     samples: tuple[int, int] = (0, 0)
     # Products in fixed point, of all; nothing where that was not counted.
     products: tuple[int, int] | None = None
+    # When, and with what version of the tool.
+    date: str = ""
+    version: str = ""
 
 
 def main() -> None:
@@ -64,10 +69,10 @@ def main() -> None:
                 print(_line(result), flush=True)
         except FileNotFoundError as missing:
             print(f"{task.name}: left out, {missing}")
-    print_tables(kept.list_results([task.name for task in TASKS]), OURS)
+    is_written = options.write and options.results == RESULTS
+    print_tables(kept.list_results([task.name for task in TASKS]), OURS, is_written=is_written)
     if options.with_algorithms:
         print_algorithms(options)
-    print(describe_conditions())
 
 
 class Kept:
@@ -146,6 +151,7 @@ def _options() -> argparse.Namespace:
         "--results", type=Path, default=RESULTS, help="a folder: what it has is not run again"
     )
     parser.add_argument("--again", default="", help="tools that are measured again, by commas")
+    add_write_option(parser)
     parser.add_argument("--with-algorithms", action="store_true", help="measure each algorithm alone, too")
     return parser.parse_args()
 
@@ -176,7 +182,13 @@ def _measured(task: Task, path: Path, options: argparse.Namespace, kept: Kept) -
                     except Exception as failure:  # a peer's model that the engine rejects is a result too
                         problem = f"does not run: {str(failure).splitlines()[0][:120]}"
                 products = count_products(target_of(folder, tool, precision)) if score else None
-                yield Result(task.name, precision, tool, made.seconds, score, problem, kept.samples, products)
+                made_at = (f"{datetime.now(UTC):%Y-%m-%d}", _find_version(tool))
+                figures = (made.seconds, score, problem, kept.samples, products)
+                yield Result(task.name, precision, tool, *figures, *made_at)
+
+
+def _find_version(tool: str) -> str:
+    return next((peer.find_version() for peer in PEERS if peer.name == tool), f"{OURS} {VERSION}")
 
 
 def _run(

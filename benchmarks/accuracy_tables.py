@@ -1,50 +1,70 @@
 """Tables of accuracy in Markdown, and whether what was promised holds."""
 
-from collections.abc import Mapping, Sequence
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from benchmarks.tables import Table
 
 __all__ = ["print_tables"]
 
 NEAR_DB, WORST_DB, PART = 0.5, 0.5, 1.0
+# The precision that every tool can write.
+WHOLE = "w8a8"
+WHOLE_TEXT = (
+    f'{WHOLE} tool by tool: SQNR in dB, (KL divergence), agreement in percent; "failed": the tool stops '
+    "with an error, or ONNX Runtime refuses its model:"
+)
 
 # Of a model and precision: dB by tool.
 _Rows = dict[tuple[str, str], dict[str, float]]
 
 
-def print_tables(results: Sequence[Any], ours: str) -> None:
-    """One table for each precision, what it comes to below, and the same for both."""
+def print_tables(results: Sequence[Any], ours: str, *, is_written: bool) -> None:
+    """Ours and the best of the others in all precisions, what that comes to, and w8a8 tool by tool."""
     rows: _Rows = {}
-    for precision in dict.fromkeys(r.precision for r in results):
-        some = [r for r in results if r.precision == precision]
-        tools = sorted(dict.fromkeys(r.tool for r in some), key=lambda tool: tool != ours)
-        print(f"\n{precision}: SQNR dB, (KL), agreement %\n")
-        print(f"| model | {' | '.join(tools)} |\n|---|{'---|' * len(tools)}")
-        for model in dict.fromkeys(r.model for r in some):
-            cells = {r.tool: r for r in some if r.model == model}
-            print(f"| {model} | {' | '.join(_cell(cells.get(tool)) for tool in tools)} |")
-            known = {tool: r.score.sqnr_db for tool, r in cells.items() if _is_quantized(r)}
-            if ours in known and len(known) > 1:
-                rows[model, precision] = known
-        _verdict({key: row for key, row in rows.items() if key[1] == precision}, tools, ours)
-    _print_short_table(rows, ours)
-    print("\nall precisions")
-    _verdict(rows, list(dict.fromkeys(r.tool for r in results)), ours)
-
-
-def _print_short_table(rows: _Rows, ours: str) -> None:
-    """Ours and the best of the others, by model and precision, and where ours is behind."""
+    for result in results:
+        if _is_quantized(result):
+            rows.setdefault((result.model, result.precision), {})[result.tool] = result.score.sqnr_db
+    rows = {key: row for key, row in rows.items() if ours in row and len(row) > 1}
     precisions = sorted({precision for _, precision in rows}, key=lambda name: (name[1] == "4", name))
-    print(f"\nours / best of the others, dB\n\n| model | {' | '.join(precisions)} |")
-    print(f"|---|{'---|' * len(precisions)}")
+    table = Table("accuracy", ("model", *precisions), Namespace(write=is_written))
     for model in dict.fromkeys(model for model, _ in rows):
-        cells = [_compare(rows.get((model, precision)), ours) for precision in precisions]
-        print(f"| {model} | {' | '.join(cells)} |")
+        table.add(model, *(_compare(rows.get((model, precision)), ours) for precision in precisions))
+    notes = [_list_behind(rows, ours), "\n".join(f"- {line}" for line in _judge(rows, ours))]
+    whole = _draw_precision([result for result in results if result.precision == WHOLE], ours)
+    table.finish(*notes, WHOLE_TEXT, whole, runs=list(_describe_runs(results)))
+
+
+def _draw_precision(results: Sequence[Any], ours: str) -> str:
+    """All tools in one precision."""
+    tools = sorted(dict.fromkeys(r.tool for r in results), key=lambda tool: tool != ours)
+    lines = [f"| model | {' | '.join(tools)} |", f"|---|{'---|' * len(tools)}"]
+    for model in dict.fromkeys(r.model for r in results):
+        cells = {r.tool: r for r in results if r.model == model}
+        lines.append(f"| {model} | {' | '.join(_cell(cells.get(tool)) for tool in tools)} |")
+    return "\n".join(lines)
+
+
+def _describe_runs(results: Sequence[Any]) -> Iterator[str]:
+    """A line for each tool, version and day."""
+    counts = Counter((r.date, r.tool, r.version, r.samples) for r in results)
+    for (date, tool, version, samples), count in sorted(counts.items()):
+        calibrating, evaluating = samples
+        yield (
+            f"{date}, `python -m benchmarks.accuracy --tools {tool}`, {version}: {count} results, "
+            f"{calibrating} samples, {evaluating} inputs."
+        )
+
+
+def _list_behind(rows: _Rows, ours: str) -> str:
     behind = [
         f"{model} {precision} {row[ours] - row[_find_best(row, ours)]:+.2f} ({_find_best(row, ours)})"
         for (model, precision), row in rows.items()
         if row[ours] < row[_find_best(row, ours)] - NEAR_DB
     ]
-    print(f"\nbehind by more than {NEAR_DB} dB: {', '.join(behind) or 'none'}")
+    return f"Behind by more than {NEAR_DB} dB: {', '.join(behind) or 'none'}."
 
 
 def _compare(row: Mapping[str, float] | None, ours: str) -> str:
@@ -75,19 +95,19 @@ def _cell(result: Any) -> str:
     )
 
 
-def _verdict(rows: Mapping[tuple[str, str], Mapping[str, float]], tools: Sequence[str], ours: str) -> None:
+def _judge(rows: Mapping[tuple[str, str], Mapping[str, float]], ours: str) -> Iterator[str]:
+    """Whether what was promised holds, and the mean beside each tool."""
     if not rows:
         return
     gaps = {key: row[ours] - max(db for tool, db in row.items() if tool != ours) for key, row in rows.items()}
     near = [key for key, gap in gaps.items() if gap >= -NEAR_DB]
     worst = min(gaps, key=lambda key: gaps[key])
-    print(
-        f"\nwithin {NEAR_DB} dB of the best other tool, or better: {len(near)} of {len(gaps)} "
+    yield (
+        f"within {NEAR_DB} dB of the best other tool, or better: {len(near)} of {len(gaps)} "
         f"({100 * len(near) / len(gaps):.0f} %, {100 * PART:.0f} % wanted); largest gap "
         f"{gaps[worst]:+.2f} dB ({' '.join(worst)}; {-WORST_DB:+.1f} wanted)"
     )
-    for tool in tools:
+    for tool in dict.fromkeys(tool for row in rows.values() for tool in row if tool != ours):
         shared = [(row[ours], row[tool]) for row in rows.values() if tool in row]
-        if tool != ours and shared:
-            mine, theirs = (sum(column) / len(shared) for column in zip(*shared, strict=True))
-            print(f"mean of the {len(shared)} that {tool} did: {ours} {mine:.2f} dB, {tool} {theirs:.2f} dB")
+        mine, theirs = (sum(column) / len(shared) for column in zip(*shared, strict=True))
+        yield f"mean of the {len(shared)} that {tool} did: {ours} {mine:.2f} dB, {tool} {theirs:.2f} dB"

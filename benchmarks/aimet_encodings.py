@@ -17,19 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 import edgewright as ew
-from benchmarks.conditions import describe_conditions
 from benchmarks.models import FETCHED
-from benchmarks.peers import BESIDE
+from benchmarks.peers import BESIDE, PEERS
+from benchmarks.tables import Table, add_write_option
 from edgewright.core.errors import EdgewrightError
 from edgewright.sdk.aimet import AIMET_PYTHON, find_aimet_python
 
 LOADER = Path(__file__).with_name("aimet_loader.py")
-HEAD = (
-    "| model | AIMET's quantizers | ours as they are | our range, its width or channels | its own "
-    "| strict |\n"
-    "|---|---:|---:|---:|---:|---|"
+COLUMNS = (
+    "model",
+    "AIMET's quantizers",
+    "ours as they are",
+    "our range, its width or channels",
+    "its own",
+    "strict",
 )
-SAMPLES, OPEN_SIZE = 4, 16
+SAMPLES, OPEN_SIZE, LONGEST_CELL = 4, 16, 120
 # What a model must know beside shapes: a window of this length, at this sample rate.
 VALUES: dict[str, Any] = {"sr": np.array(16000, np.int64)}
 SIZES = {"sequence": 576}
@@ -40,17 +43,20 @@ def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", type=Path, default=FETCHED, help="a folder of ONNX files")
+    parser.add_argument("--filter", default="", help="only models whose name holds this")
+    add_write_option(parser)
+    options = parser.parse_args()
     python = BESIDE if BESIDE.exists() and AIMET_PYTHON not in os.environ else find_aimet_python()
-    print(HEAD)
-    for model in sorted(parser.parse_args().models.glob("*.onnx")):
-        print(measure(model, python), flush=True)
-    print(describe_conditions())
+    table = Table("aimet-encodings", COLUMNS, options)
+    for model in sorted(path for path in options.models.glob("*.onnx") if options.filter in path.stem):
+        table.add(*(cell[:LONGEST_CELL] for cell in measure(model, python)))
+    table.finish(f"With {next(peer for peer in PEERS if peer.name == 'aimet').find_version()}.")
 
 
-def measure(model: Path, python: Path) -> str:
+def measure(model: Path, python: Path) -> list[str]:
     """The row of one model."""
     with tempfile.TemporaryDirectory() as folder:
-        return f"| {model.stem} | {' | '.join(_load_ours(model, python, Path(folder)))} |"
+        return [model.stem, *_load_ours(model, python, Path(folder))]
 
 
 def _load_ours(model: Path, python: Path, folder: Path) -> Sequence[str]:

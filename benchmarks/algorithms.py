@@ -7,6 +7,7 @@ import argparse
 import json
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,14 +16,17 @@ import onnx
 import edgewright as ew
 from benchmarks.accuracy_metrics import outputs_of, scored
 from benchmarks.accuracy_models import TASKS, Task, prepared
-from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
+from benchmarks.tables import Table, add_write_option
 
 __all__ = ["print_algorithms", "row_of"]
 
 CALIBRATING, EVALUATING = 100, 500
 HALF, BALANCE_DB, LOSS_DB = 0.5, 2.0, 0.3
+# Models that every algorithm is tried on; others have two kinds of ranges.
+EVERY_COLUMN = ("mnist_cntk", "g2p_id_bert_mlm", "phi3_tiny_dynamo", "mobilenet_v2_imagenet")
+RANGES = ("w8a8 tf", "w8a8 auto")
 
 
 @dataclass(frozen=True)
@@ -65,14 +69,18 @@ def main() -> None:
     parser.add_argument("--evaluate", type=int, default=EVALUATING, help="number of inputs")
     parser.add_argument("--samples", type=int, default=CALIBRATING, help="number of inputs that calibrate")
     parser.add_argument("--results", type=Path, help="a JSON file: what it has is not measured again")
-    print_algorithms(parser.parse_args())
-    print(describe_conditions())
+    add_write_option(parser)
+    options = parser.parse_args()
+    if options.write and options.columns:
+        parser.error("--write is for tables of all columns")
+    print_algorithms(options)
 
 
 def print_algorithms(options: argparse.Namespace) -> None:
     """A line for each figure as it comes, then a table and whether what was promised holds."""
     words = [word for word in getattr(options, "columns", "").split(",") if word]
     columns = [c for c in COLUMNS if not words or any(word in c.name for word in words)]
+    ranges = [c for c in columns if c.name in RANGES]
     path = options.results if hasattr(options, "columns") else None
     rows: dict[str, dict[str, float]] = json.loads(path.read_text()) if path and path.exists() else {}
     for task in TASKS:
@@ -80,13 +88,17 @@ def print_algorithms(options: argparse.Namespace) -> None:
         if source is None or options.filter not in task.name:
             continue
         try:
-            row_of(task, source, options, columns, rows.setdefault(task.name, {}))
+            chosen = columns if task.name in EVERY_COLUMN else ranges
+            row_of(task, source, options, chosen, rows.setdefault(task.name, {}))
         except FileNotFoundError as missing:
             print(f"{task.name}: left out, {missing}")
         if path:
             path.write_text(json.dumps(rows, indent=1))
-    _print_table(columns, rows)
-    _print_verdicts(rows)
+    names = [column.name for column in columns]
+    table = Table("algorithms", ("model", *names), options)
+    for model, row in rows.items():
+        table.add(model, *(f"{row[name]:.1f}" if name in row else "" for name in names))
+    table.finish(*_judge(rows))
 
 
 def row_of(
@@ -120,25 +132,17 @@ def row_of(
             )
 
 
-def _print_table(columns: list[Column], rows: dict[str, dict[str, float]]) -> None:
-    names = [column.name for column in columns]
-    print(f"\n| model | {' | '.join(names)} |\n|---|{'---|' * len(names)}")
-    for model, row in rows.items():
-        cells = [f"{row[name]:.2f}" if name in row else "-" for name in names]
-        print(f"| {model} | {' | '.join(cells)} |")
-
-
-def _print_verdicts(rows: dict[str, dict[str, float]]) -> None:
-    for model, row in rows.items():
-        for line in _verdicts(row):
-            print(f"{model}: {line}")
-    both = {model: row for model, row in rows.items() if {"w8a8 auto", "w8a8 tf"} <= set(row)}
+def _judge(rows: dict[str, dict[str, float]]) -> Iterator[str]:
+    """What of the loss to 4 bits is recovered, what balance gains, and what ranges by search gain."""
+    lines = [f"- {model}: {line}" for model, row in rows.items() for line in _verdicts(row)]
+    yield "\n".join(lines)
+    both = {model: row for model, row in rows.items() if set(RANGES) <= set(row)}
     gains = {model: row["w8a8 auto"] - row["w8a8 tf"] for model, row in both.items()}
     if gains:
         worst = min(gains, key=lambda model: gains[model])
-        print(
-            f"auto over tf: {sum(gains.values()) / len(gains):+.2f} dB in the mean of {len(gains)}, "
-            f"least {gains[worst]:+.2f} dB ({worst}; {-LOSS_DB:+.1f} allowed)"
+        yield (
+            f"`auto` over `tf`: {sum(gains.values()) / len(gains):+.2f} dB in the mean of {len(gains)}, "
+            f"least {gains[worst]:+.2f} dB ({worst}; {-LOSS_DB:+.1f} allowed)."
         )
 
 

@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import timm
 import torch
 
 import edgewright as ew
 from benchmarks.architectures import Row
+from benchmarks.vision_ops import declare_vision_ops
+
+declare_vision_ops()
+
+import timm  # noqa: E402 - torchvision, which it imports, must find its ops
 
 __all__ = ["build_architecture", "convert_architecture", "measure"]
 

@@ -26,6 +26,7 @@ from onnx import helper
 
 import edgewright as ew
 from benchmarks.models import inputs_for, model_files
+from benchmarks.tables import Table, add_write_option
 from edgewright.backends.executor import CpuExecutor
 from edgewright.quantize.groups import Groups
 from edgewright.quantize.ranges import observe_activations
@@ -35,56 +36,73 @@ from edgewright.quantize.schemes import Scheme
 __all__ = ["measure_all"]
 
 Feed = dict[str, Any]
+# What was measured, the figure, its limit.
+Cells = tuple[str, str, str]
 SAMPLES, FEW, MANY, ROUNDS = 100, 30, 500, 3
 NAMES = ("mobilenet_v2_imagenet", "light_resnet50")
 HISTOGRAMS = ("percentile", "mse", "sqnr", "entropy")
 FLOOR_LIMIT, MINMAX_LIMIT, HISTOGRAM_LIMIT, MEMORY_LIMIT_MB, GROWTH_LIMIT_MB = 1.2, 1.5, 3.0, 300, 10
 
 
-def measure_all(paths: Iterable[Path]) -> None:
-    """Prints a table for each of the models that are meant for this."""
+def measure_all(paths: Iterable[Path], options: argparse.Namespace) -> None:
+    """Prints rows for each of the models that are meant for this."""
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
+    table = Table("calibration", ("model", "what", "measured", "asked for"), options)
     for path in {path.stem: path for path in paths if path.stem in NAMES}.values():
         feeds = _feeds(path, SAMPLES)
-        print(f"\n{path.stem}: {SAMPLES} samples, seconds on one core")
-        _extremes(path, feeds)
-        _histograms(path, feeds[:FEW])
-        _memory(path)
+        rows = [
+            *_measure_extremes(path, feeds),
+            *_measure_histograms(path, feeds[:FEW]),
+            *_measure_memory(path),
+        ]
+        for cells in rows:
+            table.add(path.stem, *cells)
     os.sched_setaffinity(0, cores)
+    table.finish()
 
 
-def _extremes(path: Path, feeds: list[Feed]) -> None:
+def _measure_extremes(path: Path, feeds: list[Feed]) -> Iterator[Cells]:
     times = _interleaved(path, feeds, ("plain", "floor", "ours", "onnxruntime"))
-    print("  " + ", ".join(f"{way} {seconds:.2f}" for way, seconds in times.items()))
+    spelled = ", ".join(f"{seconds:.2f}" for seconds in times.values())
+    yield f"s of plain inference, the floor, ours, onnxruntime MinMax, {SAMPLES} samples", spelled, ""
     ours, floor = times["ours"], times["floor"]
-    _verdict("min-max over the floor", ours / floor, FLOOR_LIMIT, is_most=True)
-    _verdict("onnxruntime MinMax over ours", times["onnxruntime"] / ours, MINMAX_LIMIT, is_most=False)
+    yield "ours over the floor", *_judge(ours / floor, FLOOR_LIMIT, is_most=True)
+    yield "onnxruntime MinMax over ours", *_judge(times["onnxruntime"] / ours, MINMAX_LIMIT, is_most=False)
 
 
-def _histograms(path: Path, feeds: list[Feed]) -> None:
+def _measure_histograms(path: Path, feeds: list[Feed]) -> Iterator[Cells]:
     times = _interleaved(path, feeds, (*HISTOGRAMS, "onnxruntime-percentile"))
-    print(f"  histograms of {FEW} samples: " + ", ".join(f"{n} {s:.2f}" for n, s in times.items()))
     for name in HISTOGRAMS:
         ratio = times["onnxruntime-percentile"] / times[name]
-        _verdict(f"onnxruntime Percentile over {name}", ratio, HISTOGRAM_LIMIT, is_most=False)
+        what = f"onnxruntime Percentile over our {name}, {FEW} samples"
+        yield what, *_judge(ratio, HISTOGRAM_LIMIT, is_most=False)
 
 
-def _memory(path: Path) -> None:
+def _measure_memory(path: Path) -> Iterator[Cells]:
     peaks = {(way, n): _peak(path, way, n) for way in ("plain", "ours", "mse") for n in (SAMPLES, MANY)}
-    peaks |= {(way, FEW): _peak(path, way, FEW) for way in ("onnxruntime", "onnxruntime-percentile")}
-    print("  peak MB: " + ", ".join(f"{way} ({n} samples) {mb:.0f}" for (way, n), mb in peaks.items()))
-    for way in ("ours", "mse"):
+    peers = {way: _peak(path, way, FEW) for way in ("onnxruntime", "onnxruntime-percentile")}
+    yield f"peak MB of plain inference, {MANY} samples", f"{peaks['plain', MANY]:.0f}", ""
+    for way, name in (("ours", "min-max"), ("mse", "mse")):
         extra = peaks[way, MANY] - peaks["plain", MANY]
-        _verdict(f"{way} over plain inference, MB", extra, MEMORY_LIMIT_MB, is_most=True)
+        yield (
+            f"MB of {name} over plain inference, {MANY} samples",
+            *_judge(extra, MEMORY_LIMIT_MB, is_most=True),
+        )
         growth = peaks[way, MANY] - peaks[way, SAMPLES]
-        _verdict(f"{way} with {MANY} over {SAMPLES} samples, MB", growth, GROWTH_LIMIT_MB, is_most=True)
+        what = f"MB of {name} with {MANY} over {SAMPLES} samples"
+        yield what, *_judge(growth, GROWTH_LIMIT_MB, is_most=True)
+    spelled = ", ".join(f"{megabytes:.0f}" for megabytes in peers.values())
+    yield f"peak MB of onnxruntime MinMax, Percentile, {FEW} samples", spelled, ""
 
 
-def _verdict(what: str, found: float, limit: float, *, is_most: bool) -> None:
-    is_met = found <= limit if is_most else found >= limit
-    wanted = f"{'at most' if is_most else 'at least'} {limit}"
-    print(f"  {what}: {found:.2f} ({wanted}){'' if is_met else ' NOT MET'}")
+def _judge(figure: float, limit: float, *, is_most: bool) -> tuple[str, str]:
+    """The cells of a figure and of its limit."""
+    is_met = figure <= limit if is_most else figure >= limit
+    return (
+        f"{figure:.2f}",
+        f"{'at most' if is_most else 'at least'} {limit}{'' if is_met else ' **not met**'}",
+    )
 
 
 def _feeds(path: Path, count: int) -> list[Feed]:
@@ -226,13 +244,14 @@ def main() -> None:
     parser.add_argument("--models", action="append", type=Path, default=[], help="a folder of ONNX files")
     parser.add_argument("--filter", default="", help="only models whose name holds this")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    add_write_option(parser)
     options = parser.parse_args()
     if options.child:
         way, path, count = options.child
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         _child(way, Path(path), int(count))
         return
-    measure_all([path for path in model_files(options.models) if options.filter in path.stem])
+    measure_all([path for path in model_files(options.models) if options.filter in path.stem], options)
 
 
 if __name__ == "__main__":

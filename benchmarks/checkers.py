@@ -18,9 +18,9 @@ import onnx
 
 import edgewright as ew
 from benchmarks.accuracy_models import TASKS, Task, prepared
-from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
+from benchmarks.tables import Table, add_write_option
 from edgewright.analyse.comparison_points import list_layers
 from edgewright.analyse.encoding_check import EncodingCheck, check_encodings, measure_outputs
 from edgewright.analyse.odd_encodings import list_shared_values
@@ -52,11 +52,13 @@ class Trial:
     spoiled_db: float
     repaired_db: float
 
-    def __str__(self) -> str:
+    def list_cells(self) -> list[str]:
+        """The row of the table."""
         precision = self.right / self.named if self.named else 1.0
         recall = self.met / self.spoiled if self.spoiled else 1.0
-        figures = f"{precision:.2f} | {recall:.2f} | {self.clean_db:.1f} | {self.spoiled_db:.1f}"
-        return f"| {self.model} | {self.spoiled} | {figures} | {self.repaired_db:.1f} |"
+        decibels = (self.clean_db, self.spoiled_db, self.repaired_db)
+        shares = [f"{precision:.2f}", f"{recall:.2f}"]
+        return [self.model, str(self.spoiled), *shares, *(f"{each:.1f}" for each in decibels)]
 
 
 def measure(task: Task, path: Path, folders: tuple[Path, ...]) -> Trial:
@@ -143,18 +145,19 @@ def main() -> None:
     parser.add_argument("--models", action="append", type=Path, default=[], help="a folder of models")
     parser.add_argument("--data", action="append", type=Path, default=[], help="a folder of real data")
     parser.add_argument("--filter", default="", help="only models whose name holds this")
+    add_write_option(parser)
     options = parser.parse_args()
-    print("| model | spoiled | precision | recall | clean, dB | spoiled | repaired |")
-    print("|---|---|---|---|---|---|---|")
+    columns = ("model", "spoiled", "precision", "recall", "clean, dB", "spoiled", "repaired")
+    table = Table("checkers", columns, options)
     for task in TASKS:
         path = task.find([*options.models, FETCHED, EXAMPLES])
         if path is None or options.filter not in task.name:
             continue
         try:
-            print(measure(task, path, tuple(options.data)), flush=True)
+            table.add(*measure(task, path, tuple(options.data)).list_cells())
         except (FileNotFoundError, ew.EdgewrightError) as problem:
-            print(f"| {task.name} | {' '.join(str(problem).split())[:300]} |", flush=True)
-    print(describe_conditions())
+            print(f"{task.name}: left out, {' '.join(str(problem).split())[:300]}", flush=True)
+    table.finish()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ or constant at a random place is made 26 dB and 2 dB too wide, and the debugger 
 import argparse
 import random
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,10 +18,10 @@ import edgewright as ew
 from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import TASKS, prepared
 from benchmarks.build_kinds import KINDS, Kind, make_landmarks, of_task
-from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import Feed
+from benchmarks.tables import Table, add_write_option
 from edgewright.analyse.comparison_points import list_layers
 from edgewright.analyse.odd_encodings import (
     EXACT_BITS,
@@ -58,9 +57,7 @@ TFLITE = (
     *("face_landmark_with_attention", "iris_landmark", "palm_detection_lite", "pose_detection"),
     *("selfie_segmentation", "hand_recrop", "face_detection_full_range_sparse"),
 )
-HEAD = (
-    "| model | kind | layers | constants | named first | clean | seconds |\n|---|---|---:|---:|---:|---|---:|"
-)
+COLUMNS = ("model", "kind", "results", "constants", "named first", "clean")
 
 
 @dataclass(frozen=True)
@@ -165,8 +162,7 @@ def _spoil(graph: Graph, value: str, factor: float) -> Graph:
     return twin
 
 
-def _measure(kind: Kind, path: Path, options: argparse.Namespace) -> str:
-    began = time.perf_counter()
+def _measure(kind: Kind, path: Path, options: argparse.Namespace) -> list[str]:
     feeds = list(kind.make_feeds(Material(tuple(options.data), is_calibrating=True), CALIBRATING, path))
     with tempfile.TemporaryDirectory() as folder:
         source, quantized = open_graphs(kind, path, feeds, Path(folder))
@@ -174,8 +170,7 @@ def _measure(kind: Kind, path: Path, options: argparse.Namespace) -> str:
     result = spoil_random_layers(source, quantized, feeds, seed, options.places)
     figures = f"{result.named} of {result.spoiled}"
     missed = f" (not {'; '.join(result.missed)})" if result.missed else ""
-    seconds = time.perf_counter() - began
-    return f"{result.layers} | {result.constants} | {figures}{missed} | {result.clean} | {seconds:.0f}"
+    return [str(result.layers), str(result.constants), f"{figures}{missed}", result.clean]
 
 
 def main() -> None:
@@ -184,18 +179,18 @@ def main() -> None:
     folders_of(parser)
     parser.add_argument("--places", type=int, default=2, help="results and constants to spoil in each model")
     parser.add_argument("--seed", type=int, default=0, help="chooses other places")
+    add_write_option(parser)
     options = parser.parse_args()
-    print(HEAD, flush=True)
+    table = Table("debugger", COLUMNS, options)
     for kind in list_kinds():
         path = kind.find([*options.models, FETCHED, EXAMPLES])
         if path is None or options.filter not in kind.file:
             continue
         try:
-            row = _measure(kind, path, options)
+            table.add(kind.file, kind.text, *_measure(kind, path, options))
         except (FileNotFoundError, ew.EdgewrightError) as problem:
-            row = f"| | {' '.join(str(problem).split())[:300]} | | "
-        print(f"| {kind.file} | {kind.text} | {row} |", flush=True)
-    print(describe_conditions())
+            print(f"{kind.file}: left out, {' '.join(str(problem).split())[:300]}", flush=True)
+    table.finish()
 
 
 if __name__ == "__main__":

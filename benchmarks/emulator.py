@@ -1,7 +1,7 @@
 """Simulation, float model and genuine emulator on the same inputs.
 
 ``python -m benchmarks.emulator``: every model is quantized at our defaults, compiled
-for each chip and run on inputs that did not calibrate.
+for the first chip and run on inputs that did not calibrate; the other chip runs some of them.
 """
 
 import argparse
@@ -17,15 +17,25 @@ import onnx
 
 import edgewright as ew
 from benchmarks.accuracy_models import TASKS, Task, prepared
-from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import Feed
+from benchmarks.tables import Table, add_write_option
 
 __all__ = ["Gap", "measure"]
 
 CALIBRATING, EVALUATING = 100, 50
-CHIPS = ("SM8650", "SM8550")
+CHIP, OTHER_CHIP = "SM8650", "SM8550"
+# Whether both chips give the same outputs is looked at with so many inputs.
+ALIKE = 10
+COLUMNS = (
+    "model",
+    "float to emulator dB",
+    "simulation to emulator dB",
+    "same answers",
+    OTHER_CHIP,
+    "ms of emulator, htp-sim, htp-sim-fast",
+)
 # Where the float model is this sure, the answer has to be the same.
 CLEAR = 0.3
 
@@ -37,28 +47,29 @@ class Gap:
     """Decibels between three runs (means over outputs), equal answers, seconds of one run."""
 
     model: str
-    chip: str
     float_db: float
     simulation_db: float
     is_equal: bool
     answers: tuple[int, int]
-    emulator_s: float
-    # Exact and fast.
-    simulations_s: tuple[float, float]
+    are_chips_alike: bool
+    # Of the emulator and both simulations, exact and fast.
+    seconds: tuple[float, float, float]
 
-    def __str__(self) -> str:
+    def list_cells(self) -> list[str]:
+        """The row of the table."""
         same, clear = self.answers
-        simulated = "identical" if self.is_equal else f"{self.simulation_db:.1f}"
-        answers = f"{same} of {clear}" if clear else "-"
-        ratios = " | ".join(f"{self.emulator_s / seconds:.0f}" for seconds in self.simulations_s)
-        return (
-            f"| {self.model} | {self.chip} | {self.float_db:.1f} | {simulated} | {answers} "
-            f"| {self.emulator_s * 1000:.0f} | {ratios} |"
-        )
+        return [
+            self.model,
+            f"{self.float_db:.1f}",
+            "**the same integers**" if self.is_equal else f"{self.simulation_db:.1f}",
+            f"{same} of {clear}" if clear else "-",
+            "the same" if self.are_chips_alike else "**differs**",
+            ", ".join(f"{1000 * seconds:.1f}" for seconds in self.seconds),
+        ]
 
 
-def measure(task: Task, path: Path, folders: tuple[Path, ...], bits: int, count: int) -> list[Gap]:
-    """One model on all chips."""
+def measure(task: Task, path: Path, folders: tuple[Path, ...], bits: int, count: int) -> Gap:
+    """One model on the first chip, and some of its inputs on the other."""
     calibrating = list(task.feeds(Material(folders, is_calibrating=True), CALIBRATING, task, path))
     feeds = list(task.feeds(Material(folders), count, task, path))
     with tempfile.TemporaryDirectory() as folder:
@@ -69,23 +80,27 @@ def measure(task: Task, path: Path, folders: tuple[Path, ...], bits: int, count:
         real = [source.run(feed) for feed in feeds]
         simulated, exact_s = _timed(lambda feed: fixed.run(feed, backend="htp-sim", threads=1), feeds)
         _, fast_s = _timed(lambda feed: fixed.run(feed, backend="htp-sim-fast", threads=1), feeds)
-        gaps = []
-        for chip in CHIPS:
-            compiled = ew.compile(fixed, Path(folder) / f"{chip}.bin", target=chip, backend="htp-native")
-            narrow = [{name: _narrowed(array) for name, array in feed.items()} for feed in feeds]
-            given, emulator_s = _timed(compiled.run, narrow)
-            # A binary has the names of outputs as C can spell them.
-            found = [dict(zip(real[0], run.values(), strict=True)) for run in given]
-            names = [name for name in real[0] if real[0][name].dtype == np.float32]
-            float_db, _ = _distance(found, real, names)
-            simulation_db, is_equal = _distance(found, simulated, names)
-            answers = _answers(real, found, simulated, names[0])
-            gaps.append(
-                Gap(
-                    task.name, chip, float_db, simulation_db, is_equal, answers, emulator_s, (exact_s, fast_s)
-                )
-            )
-        return gaps
+        found, emulator_s = _emulate(fixed, CHIP, feeds, list(real[0]))
+        others, _ = _emulate(fixed, OTHER_CHIP, feeds[:ALIKE], list(real[0]))
+    names = [name for name in real[0] if real[0][name].dtype == np.float32]
+    float_db, _ = _distance(found, real, names)
+    simulation_db, is_equal = _distance(found, simulated, names)
+    answers = _answers(real, found, simulated, names[0])
+    _, are_alike = _distance(found[:ALIKE], others, names)
+    seconds = (emulator_s, exact_s, fast_s)
+    return Gap(task.name, float_db, simulation_db, is_equal, answers, are_alike, seconds)
+
+
+def _emulate(
+    model: ew.QuantizedModel, chip: str, feeds: Sequence[Feed], names: Sequence[str]
+) -> tuple[Outputs, float]:
+    """Outputs of a binary for this chip, and seconds of a run."""
+    with tempfile.TemporaryDirectory() as folder:
+        compiled = ew.compile(model, Path(folder) / "model.bin", target=chip, backend="htp-native")
+        narrow = [{name: _narrowed(array) for name, array in feed.items()} for feed in feeds]
+        given, seconds = _timed(compiled.run, narrow)
+    # A binary has the names of outputs as C can spell them.
+    return [dict(zip(names, run.values(), strict=True)) for run in given], seconds
 
 
 def _narrowed(array: Any) -> Any:
@@ -126,38 +141,39 @@ def _answers(real: Outputs, found: Outputs, simulated: Outputs, name: str) -> tu
 
 
 def main() -> None:
-    """Prints a row for each model and chip as it comes, then what it comes to."""
+    """Prints a row for each model as it comes, then what it comes to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", action="append", type=Path, default=[], help="a folder of ONNX files")
     parser.add_argument("--data", action="append", type=Path, default=[], help="a folder of real data")
     parser.add_argument("--filter", default="", help="only models whose name holds this")
     parser.add_argument("--bits", type=int, default=8, help="width of activations")
     parser.add_argument("--evaluate", type=int, default=EVALUATING, help="number of inputs")
+    add_write_option(parser)
     options = parser.parse_args()
-    columns = ("model", "chip", "float to emulator dB", "simulation to emulator dB", "same clear answers")
-    print(f"| {' | '.join(columns)} | emulator ms | emulator / htp-sim | emulator / htp-sim-fast |")
-    print("|---|---|---|---|---|---|---|---|")
-    rows: list[Gap] = []
+    table, gaps = Table("emulator", COLUMNS, options), list[Gap]()
     for task in TASKS:
         path = task.find([*options.models, FETCHED, EXAMPLES])
         if path is None or options.filter not in task.name:
             continue
         try:
-            found = measure(task, path, tuple(options.data), options.bits, options.evaluate)
-        except (FileNotFoundError, ew.EdgewrightError) as problem:
-            print(f"| {task.name} | {' '.join(str(problem).split())[:300]} |", flush=True)
-            continue
-        rows += found
-        print("\n".join(str(gap) for gap in found), flush=True)
-    _verdict(rows)
-    print(describe_conditions())
+            gap = measure(task, path, tuple(options.data), options.bits, options.evaluate)
+        except FileNotFoundError as missing:
+            print(f"{task.name}: left out, {missing}", flush=True)
+        except ew.EdgewrightError as problem:
+            table.add(task.name, "-", f"refused: {problem.what}", "-", "-", "-")
+        else:
+            table.add(*gap.list_cells())
+            gaps.append(gap)
+    table.finish(_sum_up(gaps))
 
 
-def _verdict(rows: Sequence[Gap]) -> None:
-    if rows:
-        gains = [row.simulation_db - row.float_db for row in rows]
-        print(f"\nsimulation over float: {np.mean(gains):.1f} dB on average, {min(gains):.1f} at least")
-        print(f"identical: {sum(row.is_equal for row in rows)} of {len(rows)}")
+def _sum_up(gaps: Sequence[Gap]) -> str:
+    equal = sum(gap.is_equal for gap in gaps)
+    behind = [gap.model for gap in gaps if not gap.is_equal and gap.simulation_db < gap.float_db]
+    return (
+        f"{equal} of {len(gaps)} have the emulator's integers; nearer to the float model than to the "
+        f"simulation: {', '.join(behind) or 'none'}."
+    )
 
 
 if __name__ == "__main__":

@@ -13,10 +13,10 @@ import edgewright as ew
 from benchmarks.accuracy import CALIBRATING, folders_of
 from benchmarks.accuracy_metrics import outputs_of, scored
 from benchmarks.accuracy_models import TASKS, Task, prepared
-from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import Feed
+from benchmarks.tables import Table, add_write_option
 
 EVALUATING = 100
 
@@ -29,20 +29,28 @@ def main() -> None:
     parser.add_argument("--bits", type=int, default=8, help="width of activations")
     # What the HTP asks of weights.
     parser.add_argument("--param_quantizer", default="symmetric", help="how weights are laid out")
+    add_write_option(parser)
     options = parser.parse_args()
-    print("| model | none dB | cle dB | gain | chains |\n|---|---|---|---|---|")
+    table = Table("equalization", ("model", "none dB", "cle dB", "gain", "what was done"), options)
+    without_chains = list[str]()
     for task in TASKS:
         path = task.find([*options.models, FETCHED, EXAMPLES])
         if path is None or options.filter not in task.name:
             continue
         try:
-            print(_row(task, path, options), flush=True)
+            none, cle, note = _measure(task, path, options)
         except FileNotFoundError as missing:
-            print(f"| {task.name} | left out, {missing} |")
-    print(describe_conditions())
+            print(f"{task.name}: left out, {missing}", flush=True)
+            continue
+        if "no chain" not in note:
+            table.add(task.name, f"{none:.2f}", f"{cle:.2f}", f"{cle - none:+.2f}", note)
+        else:
+            without_chains.append(task.name)
+    table.finish(f"Without a chain of convolutions: {', '.join(without_chains) or 'none'}.")
 
 
-def _row(task: Task, path: Path, options: argparse.Namespace) -> str:
+def _measure(task: Task, path: Path, options: argparse.Namespace) -> tuple[float, float, str]:
+    """Decibels without and with it, and what the quantizer says of it."""
     folders = tuple(options.data)
     calibrating = list(task.feeds(Material(folders, is_calibrating=True), CALIBRATING, task, path))
     evaluating = list(task.feeds(Material(folders), options.evaluate, task, path))
@@ -53,10 +61,9 @@ def _row(task: Task, path: Path, options: argparse.Namespace) -> str:
         results = []
         for algorithms in ((), ("cle",)):
             target = Path(folder) / "fixed.onnx"
-            said = _quantized(model, calibrating, target, algorithms, options)
+            note = _quantized(model, calibrating, target, algorithms, options)
             results.append(scored(expected, outputs_of(target, evaluating)).sqnr_db)
-    none, cle = results
-    return f"| {task.name} | {none:.2f} | {cle:.2f} | {cle - none:+.2f} | {said} |"
+    return *results, note
 
 
 def _quantized(

@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.conditions import describe_conditions
-from benchmarks.models import FETCHED
+from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import BESIDE, ROOT
+from benchmarks.tables import Table, add_write_option
 
-__all__ = ["Row", "measure"]
+__all__ = ["Row", "choose_loader", "measure"]
 
 KINDS = (".tflite", ".pb", ".pt", ".pt2")
 PATIENCE = 600
@@ -35,6 +35,7 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "mobilenet_v2": {"x": (1, 3, 224, 224)},
     "crepe": {"x": (1, 1024)},
     "phi3": {"ids": (1, 16)},
+    "tinyphi": {"ids": (1, 16)},
     "silero": {"x": (1, 512)},
     "melspectrogram": {"input": (1, 16000)},
     "retinaface": {"x:0": (1, 320, 256, 3)},
@@ -42,7 +43,7 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "mnist_dscnn_savedmodel": {"image": (1, 28, 28, 1)},
 }
 VALUES = {"silero": {"sr": 16000}}
-INTEGERS = {"phi3": 500}
+INTEGERS = {"phi3": 500, "tinyphi": 500}
 PICTURES = ("retinaface",)
 
 
@@ -187,7 +188,7 @@ def _peer(model: Path, work: Path) -> dict[str, Any]:
         ]
     with np.load(work / "ours.npz") as ours:
         names = list(ours)
-    load = _litert if model.suffix == ".tflite" else _torch if model.suffix.startswith(".pt") else _tensorflow
+    load = choose_loader(model)
     run: Callable[[dict[str, Any]], dict[str, Any]]
     seconds, run = load(model, names, feeds[0])
     results = [run(feed) for feed in feeds]
@@ -195,7 +196,14 @@ def _peer(model: Path, work: Path) -> dict[str, Any]:
     return {"seconds": seconds}
 
 
-def _litert(model: Path, names: list[str], feed: dict[str, Any]) -> tuple[float, Any]:
+def choose_loader(model: Path) -> Callable[..., tuple[float, Any]]:
+    """What loads a model in its own framework: seconds, and a function from inputs to outputs."""
+    if model.suffix == ".tflite":
+        return _load_litert
+    return _load_torch if model.suffix.startswith(".pt") else _load_tensorflow
+
+
+def _load_litert(model: Path, names: list[str], feed: dict[str, Any]) -> tuple[float, Any]:
     from ai_edge_litert.interpreter import Interpreter
 
     def load() -> Any:
@@ -225,7 +233,7 @@ def _litert(model: Path, names: list[str], feed: dict[str, Any]) -> tuple[float,
     return seconds, run
 
 
-def _tensorflow(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[float, Any]:
+def _load_tensorflow(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[float, Any]:
     import tensorflow
 
     v1 = tensorflow.compat.v1
@@ -252,7 +260,7 @@ def _tensorflow(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[f
     return seconds, run
 
 
-def _torch(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[float, Any]:
+def _load_torch(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[float, Any]:
     import torch
 
     load = torch.jit.load if model.suffix == ".pt" else torch.export.load
@@ -272,23 +280,29 @@ def _torch(model: Path, names: list[str], _feed: dict[str, Any]) -> tuple[float,
 def main() -> None:
     """A table of all models of a folder."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("path", type=Path, nargs="?", default=FETCHED)
+    parser.add_argument("path", type=Path, nargs="?", help="a folder, if not the fetched ones and examples")
     parser.add_argument("--side", choices=("ours", "peer"))
     parser.add_argument("--work", type=Path)
+    parser.add_argument("--filter", default="", help="only models whose name holds this")
+    add_write_option(parser)
     options = parser.parse_args()
     if options.side:
         print(json.dumps({"ours": _ours, "peer": _peer}[options.side](options.path, options.work)))
         return
-    files = [
-        p for p in sorted(options.path.iterdir()) if p.suffix in KINDS or (p / "saved_model.pb").is_file()
-    ]
-    print(f"{'model':40s} {'convert s':>9s} {'load s':>7s} {'within':>7s} {'of range':>9s} {'steps':>6s}")
-    for path in files:
+    folders = [options.path] if options.path else [FETCHED, EXAMPLES]
+    every = [path for folder in folders for path in folder.iterdir()]
+    files = [path for path in every if path.suffix in KINDS or (path / "saved_model.pb").is_file()]
+    packages = ("torch", "tensorflow", "ai-edge-litert")
+    table, late = (
+        Table("frontends", ("model", "convert s", "load s", "difference"), options, packages),
+        list[str](),
+    )
+    for path in sorted((path for path in files if options.filter in path.name), key=lambda path: path.name):
         row = measure(path)
-        numbers = f"{row.converted:9.2f} {row.loaded:7.3f} {'yes' if row.is_quick else 'NO':>7s}"
-        text = row.problem or f"{numbers} {row.share:9.1e} {row.steps:6.2f}"
-        print(f"{row.model[:40]:40s} {text}", flush=True)
-    print(describe_conditions())
+        figures = (f"{row.converted:.2f}", f"{row.loaded:.3f}", f"{row.share:.1e}" if row.share else "0")
+        table.add(row.model, *(("-", "-", row.problem) if row.problem else figures))
+        late += [] if row.problem or row.is_quick else [row.model]
+    table.finish(f"Over twice the loading and 1 s: {', '.join(late) or 'none'}.")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ encoder of a small Whisper have random ones. Needs torch, timm and transformers,
 
 import argparse
 import shutil
-import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +16,7 @@ from torch import nn
 
 from benchmarks.models import FETCHED
 from benchmarks.transformer_models import export, make_vit, make_whisper, write_phi
+from benchmarks.vision_ops import declare_vision_ops
 
 __all__ = ["main"]
 
@@ -50,21 +50,6 @@ def main() -> None:
             print(folder / name, flush=True)
     if options.phi and not (folder / "tinyphi.onnx").exists():
         write_phi(options.phi, folder)
-
-
-def declare_vision_ops() -> None:
-    """Lets a torchvision of another build of torch be imported: none of its kernels is used."""
-    try:
-        import torchvision  # noqa: F401
-    except RuntimeError:
-        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
-            del sys.modules[name]
-        for name in ("nms", "qnms"):
-            VISION_OPS.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-
-
-# Declarations live as long as this does.
-VISION_OPS = torch.library.Library("torchvision", "FRAGMENT")
 
 
 class Block(nn.Module):  # type: ignore[misc]

@@ -14,9 +14,9 @@ import onnx
 import edgewright as ew
 from benchmarks.accuracy import folders_of
 from benchmarks.accuracy_models import TASKS, Task, prepared
-from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
+from benchmarks.tables import Table, add_write_option
 from edgewright.backends.executor import CpuExecutor
 from edgewright.build.candidate_builder import CandidateBuilder
 from edgewright.build.candidates import (
@@ -39,6 +39,16 @@ from edgewright.quantize.sensitivity import Effort, measure_sensitivity
 __all__ = ["prepare_builder"]
 
 LIMIT = 1.0
+# The models, and how many samples judge each.
+INPUTS = {
+    "mnist_cntk": 1000,
+    "rnet": 400,
+    "onet": 400,
+    "g2p_id_bert_mlm": 400,
+    "ch_ppocr_mobile_v2.0_cls_infer": 200,
+    "magika_v3_3": 100,
+    "mobilenet_v2_imagenet": 128,
+}
 COLUMNS = ("w8a8", "w8a8+algorithms", "mixed", "w8a16", "fp16")
 # The ranking that others are held against: every part on each of so many samples.
 TRUE_SAMPLES = 16
@@ -48,23 +58,20 @@ THOROUGH = Effort(passes=1 << 20, runs=TRUE_SAMPLES)
 def main() -> None:
     """Prints the candidates of each model, then the table."""
     options = _options()
-    rows = []
-    for task in TASKS:
+    table = Table("mixed", ("model", "N", *COLUMNS, "chosen", "passes", "rank"), options)
+    for task in (task for task in TASKS if task.name in INPUTS and options.filter in task.name):
         path = task.find([*options.models, FETCHED, EXAMPLES])
-        if path is None or not any(word in task.name for word in options.filter.split(",")):
+        if path is None:
             continue
         try:
-            builder = prepare_builder(task, path, tuple(options.data), options.calibrate, options.evaluate)
+            count = options.evaluate or INPUTS[task.name]
+            builder = prepare_builder(task, path, tuple(options.data), options.calibrate, count)
         except FileNotFoundError as missing:
-            print(f"{task.name}: left out, {missing}")
+            print(f"{task.name}: left out, {missing}", flush=True)
             continue
-        print(f"{task.name}: {builder.evaluator.metric.name}", flush=True)
-        if options.only != "ranks":
-            rows.append(_row(task.name, _search(builder)))
-        if options.only != "candidates":
-            print(f"  rank correlation {_ranks(builder):.3f}", flush=True)
-    print("\n".join([f"| model | {' | '.join(COLUMNS)} | chosen |", "|---" * 7 + "|", *rows]))
-    print(describe_conditions())
+        cells = _list_cells(_search(builder))
+        table.add(f"{task.name} ({builder.evaluator.metric.name})", count, *cells, *_rank(builder))
+    table.finish()
 
 
 def prepare_builder(
@@ -102,33 +109,33 @@ def _search(builder: CandidateBuilder) -> Sequence[Candidate]:
     return [result.candidate for result in choose_candidate(results, LIMIT)]
 
 
-def _row(model: str, candidates: Sequence[Candidate]) -> str:
-    cells = {each.name: f"{each.drop:.2f} at {each.cost:.2f}" for each in candidates}
+def _list_cells(candidates: Sequence[Candidate]) -> list[str]:
+    """Points and cost of each precision, the chosen one bold, and its name."""
     chosen = next(candidate.name for candidate in candidates if candidate.is_chosen)
-    return f"| {model} | {' | '.join(cells[name] for name in COLUMNS)} | {chosen} |"
+    cells = {each.name: f"{each.drop:.2f} at {each.cost:.2f}" for each in candidates}
+    return [*(f"**{cells[name]}**" if name == chosen else cells[name] for name in COLUMNS), chosen]
 
 
-def _ranks(builder: CandidateBuilder) -> float:
-    """Rank correlation between the quick sensitivity and the one of each part on many samples."""
+def _rank(builder: CandidateBuilder) -> tuple[str, str]:
+    """Passes of the quick sensitivity, and its rank correlation with that of each part on many samples."""
     executor, samples = CpuExecutor(1), builder.samples.calibration
     base = quantize_graph(builder.source, QuantizationRequest(per_row=True), samples, executor)
     calibrated = Calibrated(base, samples, executor)
     _, quick = measure_effects(calibrated, samples, executor)
-    print(f"  sensitivity of {len(quick.effects)} parts: {quick.runs} runs, {quick.passes:.1f} passes")
     graph, few = calibrated.graph, samples.select(TRUE_SAMPLES)
     values = list_watched_values(graph)
     slow = measure_sensitivity(graph, list_probes(calibrated), values, few, executor, THOROUGH)
     pairs = np.array([(quick.effects[name], effect) for name, effect in slow.effects.items()])
     orders = pairs.argsort(0).argsort(0)
-    return float(np.corrcoef(orders.T)[0, 1])
+    return f"{quick.passes:.1f}", f"{np.corrcoef(orders.T)[0, 1]:.2f}"
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     folders_of(parser)
-    parser.add_argument("--calibrate", type=int, default=48, help="samples that calibrate")
-    parser.add_argument("--evaluate", type=int, default=200, help="samples that judge")
-    parser.add_argument("--only", choices=("candidates", "ranks"), help="one of the two measurements")
+    parser.add_argument("--calibrate", type=int, default=36, help="samples that calibrate")
+    parser.add_argument("--evaluate", type=int, help="samples that judge, if other than those of the table")
+    add_write_option(parser)
     return parser.parse_args()
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir
 from dataclasses import asdict, dataclass
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,14 @@ class Peer:
 
     name: str
     python: Path
+    package: str
     precisions: tuple[str, ...] = ()
+
+    def find_version(self) -> str:
+        """The package and its version in the environment that has it."""
+        folders = [str(path) for path in self.python.parents[1].glob("lib/python*/site-packages")]
+        found = next(iter(metadata.distributions(name=self.package, path=folders)), None)
+        return f"{self.package} {found.version if found else 'not installed'}"
 
     def quantize(
         self, model: Path, feeds: Path, folder: Path, precisions: Sequence[str]
@@ -65,11 +73,11 @@ class Peer:
 
 
 PEERS = (
-    Peer("onnxruntime", Path(sys.executable)),
+    Peer("onnxruntime", Path(sys.executable), "onnxruntime"),
     # Its export knows no others: "Can only export to INT8/UIN8 8 bits ONNX Quantize/Dequantize pairs".
-    Peer("nncf", BESIDE, ("w8a8",)),
-    Peer("nncf-transformer", BESIDE, ("w8a8",)),
-    Peer("aimet", BESIDE),
+    Peer("nncf", BESIDE, "nncf", ("w8a8",)),
+    Peer("nncf-transformer", BESIDE, "nncf", ("w8a8",)),
+    Peer("aimet", BESIDE, "aimet-onnx"),
 )
 
 

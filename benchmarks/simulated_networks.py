@@ -14,6 +14,7 @@ import numpy as np
 
 import edgewright as ew
 from benchmarks.architecture import build_architecture, convert_architecture
+from benchmarks.tables import Table, add_write_option
 
 __all__ = ["Distance", "measure"]
 
@@ -22,6 +23,9 @@ NAMES = (
     "densenet121 repvit_m0_9 mobileone_s0 convnext_atto vit_tiny_patch16_224 mobilevit_xxs edgenext_xx_small"
 )
 FORMS: dict[str, dict[str, Any]] = {"fp16": {"float_bw": 16}, "w8a8": {"act_bw": 8}, "w8a16": {"act_bw": 16}}
+LIMITS_DB = {"fp16": 60.0, "w8a8": 35.0, "w8a16": 60.0}
+# What is given where there is no noise at all.
+IDENTICAL_DB = 120.0
 CALIBRATING = 8
 
 
@@ -34,8 +38,11 @@ class Distance:
     simulation_db: float
     float_db: float
 
-    def __str__(self) -> str:
-        return f"| {self.name} | {self.form} | {self.simulation_db:.1f} | {self.float_db:.1f} |"
+    def list_cells(self) -> list[str]:
+        """The row of the table; what misses its limit is bold."""
+        figure = "identical" if self.simulation_db >= IDENTICAL_DB else f"{self.simulation_db:.1f}"
+        is_met = self.simulation_db >= LIMITS_DB[self.form]
+        return [self.name, self.form, figure if is_met else f"**{figure}**", f"{self.float_db:.1f}"]
 
 
 def measure(name: str, forms: list[str]) -> Iterator[Distance]:
@@ -67,13 +74,18 @@ def main() -> None:
     """Prints rows as they come."""
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="+", default=NAMES.split(), help="names of architectures")
+    parser.add_argument("--filter", default="", help="only architectures whose name holds this")
     parser.add_argument("--forms", nargs="+", default=list(FORMS), help="number forms")
+    add_write_option(parser)
     options = parser.parse_args()
-    print("| network | precision | simulation to emulator, dB | float to emulator, dB |\n|---|---|---|---|")
-    for name in options.only:
+    columns = ("network", "precision", "simulation to emulator, dB", "float to emulator, dB")
+    table, rows = Table("simulated-networks", columns, options, ("timm", "torch")), list[Distance]()
+    for name in (name for name in NAMES.split() if options.filter in name):
         for row in measure(name, options.forms):
-            print(row, flush=True)
+            table.add(*row.list_cells())
+            rows.append(row)
+    missed = [f"{row.name} {row.form}" for row in rows if row.simulation_db < LIMITS_DB[row.form]]
+    table.finish(f"Missed: {', '.join(missed) or 'none'}.")
 
 
 if __name__ == "__main__":

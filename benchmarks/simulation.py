@@ -18,11 +18,16 @@ from benchmarks.latency import interleaved
 from benchmarks.models import inputs_for, model_files
 from benchmarks.peers import Feed
 from benchmarks.peers import onnxruntime as quantize_static
+from benchmarks.tables import Table, add_write_option
 
 __all__ = ["Simulation", "measure", "measure_all"]
 
 NAMES = ("mnist_cntk", "mobilenet_v2_imagenet", "light_resnet50", "light_squeezenet", "light_shufflenet")
 LIMIT, PAIRS, CALIBRATING = 1.3, 15, 4
+COLUMNS = (
+    *("model", "precision", "float", "ONNX Runtime QDQ", "our export", "fast", "exact"),
+    *("fast / ONNX Runtime", "exact / ONNX Runtime"),
+)
 PRECISIONS = {"w8a8": (8, 8), "w8a16": (8, 16), "w4a16": (4, 16), "w4a8": (4, 8)}
 
 
@@ -86,18 +91,18 @@ def _session(path: Path) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(str(path), settings, providers=["CPUExecutionProvider"])
 
 
-def measure_all(paths: Iterable[Path], precision: str = "") -> None:
-    """Prints a line for each network that is meant for this and each precision, or those that hold a word."""
-    heads = ("float", "ORT QDQ", "export", "fast", "exact", "fast/ORT", "exact/ORT")
-    print(f"{'model':24s} {'':6s}" + "".join(f" {head:>9s}" for head in heads))
+def measure_all(paths: Iterable[Path], options: argparse.Namespace) -> None:
+    """Prints a row for each network that is meant for this and each precision."""
+    table, late = Table("simulation-speed", COLUMNS, options), list[str]()
     for path in {path.stem: path for path in paths if path.stem in NAMES}.values():
-        for name in [name for name in PRECISIONS if precision in name]:
+        for name in PRECISIONS:
             row = measure(path, name)
             times = (row.float_ms, row.peer_ms, row.exported_ms, row.fast_ms, row.exact_ms)
-            cells = "".join(f" {'-' if ms is None else f'{ms:.3f}':>9s}" for ms in times)
-            ratio = row.fast_ms / row.engine_ms
-            cells += f" {ratio:9.2f} {row.exact_ms / row.engine_ms:9.2f}"
-            print(f"{row.model:24s} {name:6s}{cells}{' NOT MET' * (ratio > LIMIT)}", flush=True)
+            ratios = (row.fast_ms / row.engine_ms, row.exact_ms / row.engine_ms)
+            cells = ["-" if ms is None else f"{ms:.3f}" for ms in times]
+            table.add(row.model, name, *cells, *(f"{ratio:.2f}" for ratio in ratios))
+            late += [f"{row.model} {name} {max(ratios):.2f}"] if max(ratios) > LIMIT else []
+    table.finish(f"Over {LIMIT}: {', '.join(late) or 'none'}.")
 
 
 def main() -> None:
@@ -105,10 +110,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", action="append", type=Path, default=[], help="a folder of ONNX files")
     parser.add_argument("--filter", default="", help="only models whose name holds this")
-    parser.add_argument("--precision", default="", help="only those that hold this")
+    add_write_option(parser)
     options = parser.parse_args()
-    paths = [path for path in model_files(options.models) if options.filter in path.stem]
-    measure_all(paths, options.precision)
+    measure_all([path for path in model_files(options.models) if options.filter in path.stem], options)
 
 
 if __name__ == "__main__":

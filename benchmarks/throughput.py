@@ -1,10 +1,10 @@
 """Both tools that run models, over ONNX Runtime driven by hand: python -m benchmarks.throughput --help."""
 
 import argparse
-import os
 import tempfile
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -13,15 +13,25 @@ import numpy as np
 import onnxruntime
 
 import edgewright as ew
-from benchmarks.conditions import describe_conditions
-from benchmarks.models import EXAMPLES, inputs_for
+from benchmarks.models import EXAMPLES, FETCHED, inputs_for
+from benchmarks.tables import Table, add_write_option
 from edgewright.config.net_run import Execution, InputFiles, Model, OutputFiles, Profiling
 from edgewright.config.throughput_case import CaseBackend, CaseContext, CaseModel, CaseThread, ThroughputCase
 from edgewright.core.machine_use import measure_memory
 from edgewright.sdk.net_run import NetRunOptions, run_network
 from edgewright.sdk.throughput.case_run import run_throughput
 
-__all__ = ["Overhead", "endured", "overhead", "throughputs"]
+__all__ = ["Overhead", "endured", "measure_all", "overhead", "throughputs"]
+
+NAMES = ("mnist_cntk", "mobilenet_v2_imagenet")
+THREADS, SECONDS, ROUNDS, ENDURE_S = 4, 5, 3, 60
+ENOUGH, OVERHEAD_LIMIT_US = 0.95, 30
+COLUMNS = (
+    "model",
+    "qnn-throughput-net-run",
+    "ONNX Runtime, its own threads",
+    "ONNX Runtime, one thread a run",
+)
 
 
 @dataclass(frozen=True)
@@ -141,30 +151,39 @@ def _options(path: Path, folder: Path, runs: int) -> NetRunOptions:
     )
 
 
+def measure_all(paths: Iterable[Path], options: argparse.Namespace) -> None:
+    """Prints a row for each model that is meant for this, then memory and what one execution costs."""
+    table = Table("throughput", COLUMNS, options)
+    chosen = [path for path in paths if path.stem in NAMES]
+    for path in chosen:
+        ours, *others = throughputs(path, THREADS, SECONDS, ROUNDS).values()
+        table.add(path.stem, f"{ours:.1f}", *(_compare(ours, other) for other in others))
+    table.finish(*(_describe_costs(path) for path in chosen[:1]))
+
+
+def _compare(ours: float, other: float) -> str:
+    ratio = f"{ours / other:.2f}"
+    return f"{other:.1f} (ours {ratio if ours / other >= ENOUGH else f'**{ratio}**'} of it)"
+
+
+def _describe_costs(path: Path) -> str:
+    """Memory of a long test, and what one execution takes more than ONNX Runtime alone."""
+    sizes, times = endured(path, THREADS, ENDURE_S), overhead(path, 10_000, 20)
+    return (
+        f"{path.stem}: {sizes[10]:.1f} MB after 10 s of a test of {ENDURE_S} s, {sizes[-1]:.1f} MB in the "
+        f"end. One execution on one thread: `session.run` {times.engine:.1f} us, `qnn-net-run` "
+        f"{times.ours:.1f} us, {times.ours - times.engine:.1f} us more (limit {OVERHEAD_LIMIT_US})."
+    )
+
+
 def main() -> None:
-    """The three tables."""
+    """The table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("models", nargs="*", type=Path, default=[EXAMPLES / "mnist_cntk.onnx"])
-    parser.add_argument("--threads", type=int, default=4)
-    parser.add_argument("--seconds", type=int, default=5, help="of each turn")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--endure", type=int, default=60, help="seconds of the test of memory; 0 for none")
+    parser.add_argument("--filter", default="", help="only models whose name holds this")
+    add_write_option(parser)
     options = parser.parse_args()
-    print(f"{options.threads} threads on {os.cpu_count()} cores")
-    for path in options.models:
-        found = throughputs(path, options.threads, options.seconds, options.rounds)
-        for name, value in found.items():
-            ratio = found["ours"] / value
-            print(f"{path.stem:24s} {name:26s} {value:10.1f} /s  ours / it {ratio:6.3f}", flush=True)
-    if options.endure:
-        sizes = endured(options.models[0], options.threads, options.endure)
-        print(
-            f"memory after 10 s {sizes[10]:.1f} MB, at most {max(sizes):.1f} MB, in the end {sizes[-1]:.1f}"
-        )
-    times = overhead(EXAMPLES / "mnist_cntk.onnx", 10_000, 20)
-    more = times.ours - times.engine
-    print(f"engine {times.engine:.1f} us, qnn-net-run {times.ours:.1f} us, {more:.1f} us more")
-    print(describe_conditions())
+    paths = [EXAMPLES / "mnist_cntk.onnx", FETCHED / "mobilenet_v2_imagenet.onnx"]
+    measure_all([path for path in paths if options.filter in path.stem and path.exists()], options)
 
 
 if __name__ == "__main__":

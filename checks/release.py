@@ -29,6 +29,7 @@ SDIST_NEEDS = (
     "checks/layers.py",
     "constraints.txt",
 )
+FEW_BYTES = 100
 MODEL = "examples/models/mnist_cntk.onnx"
 # A few of the README's commands, in an environment that has the wheel and nothing for development.
 TRIALS = (
@@ -76,10 +77,21 @@ def find_problems_of_wheel(wheel: Path) -> Iterator[str]:
     """What a wheel holds twice, what it lacks, and what does not belong there."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
+        twins = _find_twins(archive)
     yield from (f"'{name}' is there {count} times" for name, count in Counter(names).items() if count > 1)
+    yield from (f"{' and '.join(map(repr, group))} are one file" for group in twins)
     yield from (f"'{name}' is missing" for name in WHEEL_NEEDS if f"edgewright/{name}" not in names)
     strangers = {name.split("/")[0] for name in names} - {"edgewright"}
     yield from (f"'{name}' does not belong there" for name in strangers if not name.startswith("edgewright-"))
+
+
+def _find_twins(archive: zipfile.ZipFile) -> list[list[str]]:
+    """Names of files of the same content; a few words may well be the same in two."""
+    groups: dict[tuple[int, int], set[str]] = {}
+    for entry in archive.infolist():
+        if entry.file_size > FEW_BYTES:
+            groups.setdefault((entry.file_size, entry.CRC), set()).add(entry.filename)
+    return [sorted(group) for group in groups.values() if len(group) > 1]
 
 
 def find_problems_of_sdist(sdist: Path) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -17,6 +18,8 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_configure() -> None:
+    # What a shell starts in the background ignores ^C, and so would every process that tests start and stop.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # Seeded, so that a failure on one machine is a failure on every machine; the time of one
     # example on a busy machine says nothing, so there is no deadline.
     settings.register_profile(

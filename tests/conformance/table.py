@@ -12,6 +12,7 @@ from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 
+from benchmarks.conditions import describe_conditions
 from tests.conformance.measure import LEAST, MOST_OPTIMISM, PRECISIONS, Entry, measure
 from tests.conformance.network import NETWORKS, Network
 
@@ -61,7 +62,8 @@ def write_page(entries: list[Entry]) -> None:
         f"{sum(not entry.is_honest for entry in entries)} wrong without a word."
     )
     rows = "\n".join(map(_write_row, entries))
-    PAGE.write_text(f"{preface}## The table\n\n{summary}\n\n{HEAD}\n{'|---' * 7}|\n{rows}\n", "utf-8")
+    table = f"{HEAD}\n{'|---' * 7}|\n{rows}\n{describe_conditions()}\n"
+    PAGE.write_text(f"{preface}## The table\n\n{summary}\n\n{table}", "utf-8")
 
 
 def _write_row(entry: Entry) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 # They import torch or timm themselves, which not everyone has.
-WITH_TORCH = {"benchmarks.architecture", "benchmarks.made_models"}
+WITH_TORCH = {"benchmarks.architecture", "benchmarks.made_models", "benchmarks.vision_ops"}
 
 
 @pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("*.py")), ids=lambda path: path.stem)

@@ -37,6 +37,15 @@ def test_doubles_gaps_and_strangers_are_named(tmp_path):
     ]
 
 
+def test_a_file_that_a_wheel_holds_under_two_names_is_named(tmp_path):
+    wheel = write_wheel(tmp_path / "a.whl", [f"edgewright/{name}" for name in WHEEL_NEEDS])
+    with zipfile.ZipFile(wheel, "a") as archive:
+        for name in ("edgewright/b.sh", "edgewright-1.0.data/scripts/b.sh"):
+            archive.writestr(name, "echo\n" * 40)
+    expected = "'edgewright-1.0.data/scripts/b.sh' and 'edgewright/b.sh' are one file"
+    assert list(find_problems_of_wheel(wheel)) == [expected]
+
+
 def test_an_sdist_without_what_its_tests_need_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:
