@@ -6,6 +6,7 @@ import pytest
 from edgewright.backends.base import RunOptions
 from edgewright.backends.registry import find_backend
 from edgewright.core.numbers import DType
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import REGISTRY
 from edgewright.ir.types import TensorType
@@ -13,6 +14,7 @@ from edgewright.ir.verify import verify
 from edgewright.ops import reference
 from edgewright.ops.cast import Cast
 from edgewright.ops.rearrange import Transpose
+from edgewright.ops.reduce_softmax import Softmax
 from edgewright.passes.pipeline import PASSES
 from tests.backend.op_types import make_graph
 
@@ -93,3 +95,23 @@ def test_the_emulator_takes_pictures_of_bytes():
     graph, feed = make_picture_net()
     found = find_backend("htp-native").prepare(graph, RunOptions(threads=1)).run(feed)["y"]
     np.testing.assert_allclose(found, reference.run(graph, dict(feed))["y"], rtol=1e-6)
+
+
+def make_narrow_scores(reach):
+    """Rows of scores that hardly differ, in 16 bits."""
+    scores = Encoding((reach / 65535,), (-32768,), None, 16)
+    graph = Graph("g")
+    graph.add_input("x", TensorType((1, 8, 20), DType.UFIXED_POINT_16, encoding=scores))
+    shares = TensorType((1, 8, 20), DType.UFIXED_POINT_16, encoding=Encoding((1 / 65536,), (0,), None, 16))
+    graph.add(Node("softmax", Softmax(), ["x"], ["y"]), [shares])
+    graph.outputs = ["y"]
+    return graph, {"x": np.random.default_rng(0).integers(0, 65536, (1, 8, 20)).astype(np.uint16)}
+
+
+@pytest.mark.parametrize(("reach", "is_wrong"), [(0.05, True), (0.17, True), (0.18, False), (4.0, False)])
+def test_shares_of_scores_that_hardly_differ_are_right(reach, is_wrong):
+    graph, feed = make_narrow_scores(reach)
+    expected = reference.run(graph, dict(feed))
+    for backend in ("htp-native", "htp-sim"):
+        check_results(graph, find_backend(backend).prepare(graph, RunOptions(threads=1)).run(feed), expected)
+    assert PASSES["compute_in_floats"](graph) == is_wrong

@@ -5,6 +5,7 @@ from typing import cast
 
 import numpy as np
 
+from edgewright.backends.htp.half_shares import share_halves
 from edgewright.backends.htp.library_op import LibraryOp, decode_stored, encode_real
 from edgewright.backends.htp.wide_functions import read_results
 from edgewright.core.numbers import Array
@@ -15,12 +16,10 @@ EXPONENT_BITS, POWER_BITS = 22, 16
 # Powers have so many bits, which those of the largest input fill.
 SHARE_BITS = 15
 LAST = (1 << 16) - 1
-# Steps of fewer units than this are computed in another way, and so is what has no more than two shares.
-FEWEST_UNITS, FEWEST_SHARES = 16, 3
+# What has no more than two shares is computed in another way.
+FEWEST_SHARES = 3
 # Newton's method has come to rest after as many turns; reciprocals keep so many bits.
 TURNS, RECIPROCAL_BITS = 5, 16
-# What the library counts the largest inputs for where steps are small: an error of its own.
-LARGEST_WEIGHT = 0.5
 # With 8 bits a step has so many as an exponent. From so many shares on they are powers of two.
 BYTE_BITS, FEWEST_POWERS = 8, 17
 PARTS, PAIR = 256, 2
@@ -48,6 +47,10 @@ def share_wide(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     softmax, encoding = cast("Softmax", op.op), op.given[0].encoding
     assert encoding is not None
     axis = softmax.axis_of(arrays[0].ndim)
+    if softmax.is_wrong_on_htp(op.given):
+        # It is written in floats there.
+        (real,) = share_halves(op, [decode_stored(arrays[0], op.given[0]).astype(np.float16)])
+        return [encode_real(real, op.made[0])]
     if arrays[0].shape[axis] < FEWEST_SHARES:
         (real,) = softmax.compute(decode_stored(arrays[0], op.given[0]))
         return [encode_real(real, op.made[0])]
@@ -55,8 +58,7 @@ def share_wide(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     distances = rows.max(axis=-1, keepdims=True) - rows
     scale = float(np.float32(encoding.scales[0])) * softmax.beta
     units = int(scale * np.log2(np.e) * (1 << EXPONENT_BITS))
-    shares = _share_powers(distances, units) if units >= FEWEST_UNITS else _share_evenly(distances, scale)
-    return [np.moveaxis(np.clip(shares, 0, LAST), -1, axis)]
+    return [np.moveaxis(np.clip(_share_powers(distances, units), 0, LAST), -1, axis)]
 
 
 def _share_powers(distances: Array, units: int) -> Array:
@@ -77,10 +79,3 @@ def _invert(numbers: Array, bits: Array) -> Array:
     for _ in range(TURNS):
         inverse = inverse * (2 * one - (numbers * inverse >> bits)) >> bits
     return np.asarray(inverse)
-
-
-def _share_evenly(distances: Array, scale: float) -> Array:
-    """Where steps are small the largest inputs count for half of what they are worth."""
-    weights = np.where(distances == 0, LARGEST_WEIGHT, np.exp(-distances * scale))
-    shares = weights / weights.sum(axis=-1, keepdims=True)
-    return np.asarray(np.floor(shares * (LAST + 1) + 0.5), np.int64)
