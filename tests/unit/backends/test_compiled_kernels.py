@@ -111,6 +111,27 @@ def test_a_compiler_that_fails_is_no_error(monkeypatch, tmp_path):
     assert not list((tmp_path / "kernels").iterdir())
 
 
+@pytest.mark.parametrize("refused", ["-mprefer-vector-width", "-march"])
+def test_a_compiler_that_lacks_flags_does_without(monkeypatch, tmp_path, refused):
+    compiler = tmp_path / "old-cc"
+    compiler.write_text(f'#!/bin/sh\ncase "$*" in *{refused}*) exit 1;; esac\nexec cc "$@"\n')
+    compiler.chmod(0o700)
+    monkeypatch.setenv(CACHE, str(tmp_path))
+    monkeypatch.setenv("CC", str(compiler))
+    assert find_kernels() is not None
+
+
+def test_why_there_are_no_kernels_is_said(monkeypatch, tmp_path, caplog):
+    compiler = tmp_path / "broken-cc"
+    compiler.write_text("#!/bin/sh\necho no headers >&2\nexit 1\n")
+    compiler.chmod(0o700)
+    monkeypatch.setenv(CACHE, str(tmp_path))
+    monkeypatch.setenv("CC", str(compiler))
+    with caplog.at_level("INFO"):
+        assert find_kernels() is None
+    assert f"'{compiler}' does not compile them: no headers" in caplog.text
+
+
 def test_nothing_is_loaded_from_where_others_may_write(monkeypatch, tmp_path):
     folder = tmp_path / "kernels"
     folder.mkdir()
