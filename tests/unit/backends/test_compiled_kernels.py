@@ -9,6 +9,7 @@ from edgewright.backends.cpu import node_writer
 from edgewright.backends.cpu.compiled import SWITCH, find_kernels
 from edgewright.backends.cpu.fused_steps import combine_in_one_pass
 from edgewright.core.cache import CACHE
+from edgewright.core.errors import EdgewrightError
 
 
 @pytest.fixture(autouse=True)
@@ -119,6 +120,21 @@ def test_a_compiler_that_lacks_flags_does_without(monkeypatch, tmp_path, refused
     monkeypatch.setenv(CACHE, str(tmp_path))
     monkeypatch.setenv("CC", str(compiler))
     assert find_kernels() is not None
+
+
+def test_a_kernel_without_memory_gives_no_result(monkeypatch, tmp_path):
+    compiler = tmp_path / "poor-cc"
+    compiler.write_text(
+        '#!/bin/sh\nfor given; do case "$given" in\n'
+        '*.c) sed -i "s/= malloc(.*);/= NULL;/" "$given";;\nesac; done\nexec cc "$@"\n'
+    )
+    compiler.chmod(0o700)
+    monkeypatch.setenv(CACHE, str(tmp_path))
+    monkeypatch.setenv("CC", str(compiler))
+    rng = np.random.default_rng(0)
+    samples = [{"x": rng.normal(size=(2, 16, 11, 13)).astype(np.float32)}]
+    with pytest.raises(EdgewrightError, match="there is no memory for what a kernel computes"):
+        simulate(make_network(rng, 8, 1, 1, (3, 3)), samples, 8)
 
 
 def test_why_there_are_no_kernels_is_said(monkeypatch, tmp_path, caplog):

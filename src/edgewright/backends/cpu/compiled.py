@@ -53,7 +53,9 @@ def _find_library() -> Path:
     folder = files("edgewright") / "backends" / "cpu" / "_data"
     source = b"".join((folder / name).read_bytes() for name in _SOURCES)
     commands = [[compiler, *_FLAGS, *flags] for flags in _list_machine_flags()]
-    key = hashlib.sha256(b"\0".join([source, *map(str.encode, commands[0]), _describe_processor()])).hexdigest()
+    key = hashlib.sha256(
+        b"\0".join([source, *map(str.encode, commands[0]), _describe_processor()])
+    ).hexdigest()
     kept = find_cache("kernels")
     kept.mkdir(mode=0o700, parents=True, exist_ok=True)
     _check_owner(kept)
