@@ -30,6 +30,7 @@ KNOWN = (
     r"tensorflow is not installed",
     r"\S+==\S+ (cannot be fetched here|was not fetched within)",
     r"node is not installed",
+    r"gcc has no sanitizers",
     r"could not import '(keras|transformers|sacrebleu|scipy\S*|sentencepiece|tokenizers)'",
     r"the libraries refuse it",
     r"a runtime of language models is not installed",

@@ -94,7 +94,7 @@ class Encoding:
 
     @cached_property
     def _pair(self) -> tuple[np.float32, np.float32] | None:
-        """The only scale and offset, where single precision has room for all that they stand for."""
+        """The only scale and offset of at most 16 bits, where single precision has both."""
         if len(self.scales) != 1 or self.axis is not None or self.bitwidth > NARROW_BITS:
             return None
         with np.errstate(over="ignore"):

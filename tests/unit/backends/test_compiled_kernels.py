@@ -9,6 +9,7 @@ from edgewright.backends.cpu import node_writer
 from edgewright.backends.cpu.compiled import SWITCH, find_kernels
 from edgewright.backends.cpu.fused_steps import combine_in_one_pass
 from edgewright.core.cache import CACHE
+from edgewright.core.errors import EdgewrightError
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +110,42 @@ def test_a_compiler_that_fails_is_no_error(monkeypatch, tmp_path):
     monkeypatch.setenv("CC", "/bin/false")
     assert find_kernels() is None
     assert not list((tmp_path / "kernels").iterdir())
+
+
+@pytest.mark.parametrize("refused", ["-mprefer-vector-width", "-march"])
+def test_a_compiler_that_lacks_flags_does_without(monkeypatch, tmp_path, refused):
+    compiler = tmp_path / "old-cc"
+    compiler.write_text(f'#!/bin/sh\ncase "$*" in *{refused}*) exit 1;; esac\nexec cc "$@"\n')
+    compiler.chmod(0o700)
+    monkeypatch.setenv(CACHE, str(tmp_path))
+    monkeypatch.setenv("CC", str(compiler))
+    assert find_kernels() is not None
+
+
+def test_a_kernel_without_memory_gives_no_result(monkeypatch, tmp_path):
+    compiler = tmp_path / "poor-cc"
+    compiler.write_text(
+        '#!/bin/sh\nfor given; do case "$given" in\n'
+        '*.c) sed -i "s/= malloc(.*);/= NULL;/" "$given";;\nesac; done\nexec cc "$@"\n'
+    )
+    compiler.chmod(0o700)
+    monkeypatch.setenv(CACHE, str(tmp_path))
+    monkeypatch.setenv("CC", str(compiler))
+    rng = np.random.default_rng(0)
+    samples = [{"x": rng.normal(size=(2, 16, 11, 13)).astype(np.float32)}]
+    with pytest.raises(EdgewrightError, match="there is no memory for what a kernel computes"):
+        simulate(make_network(rng, 8, 1, 1, (3, 3)), samples, 8)
+
+
+def test_why_there_are_no_kernels_is_said(monkeypatch, tmp_path, caplog):
+    compiler = tmp_path / "broken-cc"
+    compiler.write_text("#!/bin/sh\necho no headers >&2\nexit 1\n")
+    compiler.chmod(0o700)
+    monkeypatch.setenv(CACHE, str(tmp_path))
+    monkeypatch.setenv("CC", str(compiler))
+    with caplog.at_level("INFO"):
+        assert find_kernels() is None
+    assert f"'{compiler}' does not compile them: no headers" in caplog.text
 
 
 def test_nothing_is_loaded_from_where_others_may_write(monkeypatch, tmp_path):

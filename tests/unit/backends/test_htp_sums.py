@@ -15,8 +15,9 @@ from edgewright.backends.registry import find_backend
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import ReluMinMax
+from edgewright.ops.activation import HardSwish, Prelu, ReluMinMax
 from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.elementwise_unary import ElementWiseLog
 from edgewright.ops.matmul import FullyConnected, MatMul
@@ -44,6 +45,23 @@ def test_ordinary_rounding_is_a_step_away_now_and_then(kind: str) -> None:
     gap = np.abs(exact.astype(int) - fast)
     assert gap.max() == 1
     assert 0 < gap.mean() < 0.05
+
+
+@pytest.mark.parametrize("op", [Prelu(), HardSwish()], ids=["prelu", "hard-swish"])
+def test_an_activation_behind_sums_that_are_rounded_whole_does_its_own_work(op: Op) -> None:
+    graph, feed = weighted("strided_depthwise", 8, 0, is_per_channel=True)
+    # One encoding for both values: what a product that did the work would have stored.
+    kind, inputs = graph.types["y"], ["y"]
+    if isinstance(op, Prelu):
+        slopes = TensorType(kind.shape[-1:], DType.UFIXED_POINT_8, None, Encoding((0.001,), (0,)))
+        inputs.append(graph.add_constant("s", np.full(kind.shape[-1:], 100, np.uint8), slopes))
+    graph.add(Node("a", op, inputs, ["z"]), [kind])
+    graph.outputs = ["z"]
+    results = [
+        find_backend(name).prepare(graph, RunOptions(threads=1)).run(feed)["z"].astype(int)
+        for name in ("htp-sim", "htp-sim-fast")
+    ]
+    assert np.abs(results[0] - results[1]).max() <= 1
 
 
 @pytest.mark.parametrize("seed", range(8))

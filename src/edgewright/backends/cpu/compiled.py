@@ -29,6 +29,7 @@ _FLAGS = ("-O3", "-std=c11", "-shared", "-fPIC", "-ffp-contract=off", "-fno-math
 # One program: each needs what those before it define.
 _SOURCES = ("sum_kernels.c", "product_kernels.c", "registered_ops.c")
 _LONGEST_SECONDS = 60
+_LONGEST_MESSAGE = 300
 _OTHERS_MAY_WRITE = 0o022
 
 
@@ -51,14 +52,16 @@ def _find_library() -> Path:
         raise FileNotFoundError(f"none of the C compilers {', '.join(_COMPILERS)} is installed")
     folder = files("edgewright") / "backends" / "cpu" / "_data"
     source = b"".join((folder / name).read_bytes() for name in _SOURCES)
-    command = [compiler, *_FLAGS, *_list_machine_flags()]
-    key = hashlib.sha256(b"\0".join([source, *map(str.encode, command), _describe_processor()])).hexdigest()
+    commands = [[compiler, *_FLAGS, *flags] for flags in _list_machine_flags()]
+    key = hashlib.sha256(
+        b"\0".join([source, *map(str.encode, commands[0]), _describe_processor()])
+    ).hexdigest()
     kept = find_cache("kernels")
     kept.mkdir(mode=0o700, parents=True, exist_ok=True)
     _check_owner(kept)
     library = kept.resolve() / f"{key[:32]}.so"
     if not library.exists():
-        _compile(command, source, library)
+        _compile(commands, source, library)
     _load(library)
     return library
 
@@ -84,21 +87,30 @@ def _check_owner(folder: Path) -> None:
         raise PermissionError(f"others may write to '{folder}'")
 
 
-def _compile(command: list[str], source: bytes, library: Path) -> None:
+def _compile(commands: list[list[str]], source: bytes, library: Path) -> None:
+    """By the first of the commands that the compiler knows all flags of."""
     with tempfile.TemporaryDirectory(prefix="edgewright-") as inner:
         code, made = Path(inner) / "kernels.c", Path(inner) / "kernels.so"
         code.write_bytes(source)
-        subprocess.run(
-            [*command, str(code), "-o", str(made), "-lm"],
-            check=True,
-            capture_output=True,
-            timeout=_LONGEST_SECONDS,
-        )
-        write_whole(library, [map_file(made)])
+        for command in commands:
+            process = subprocess.run(
+                [*command, str(code), "-o", str(made), "-lm"],
+                check=False,
+                capture_output=True,
+                timeout=_LONGEST_SECONDS,
+            )
+            if process.returncode == 0:
+                write_whole(library, [map_file(made)])
+                return
+    said = process.stderr.decode(errors="replace").strip()
+    raise OSError(f"'{commands[0][0]}' does not compile them: {said[:_LONGEST_MESSAGE]}")
 
 
-def _list_machine_flags() -> list[str]:
-    return ["-march=native", "-mprefer-vector-width=512"] if platform.machine() in {"x86_64", "AMD64"} else []
+def _list_machine_flags() -> list[list[str]]:
+    """From the fastest on: old compilers do not know all flags, or not this processor."""
+    if platform.machine() not in {"x86_64", "AMD64"}:
+        return [[]]
+    return [["-march=native", "-mprefer-vector-width=512"], ["-march=native"], []]
 
 
 def _describe_processor() -> bytes:

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
-from edgewright.backends.htp.bent_sums import pass_bent, round_bent_words
+from edgewright.backends.htp.bent_sums import round_bent_words
 from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
-from edgewright.backends.htp.gated_sums import pass_gated
+from edgewright.backends.htp.fused_activations import pass_bent, pass_gated
 from edgewright.backends.htp.mean_sums import average_axes, average_places
 from edgewright.backends.htp.norm_sums import normalize_rows, scale_channels, scale_channels_wide
 from edgewright.backends.htp.products import round_product

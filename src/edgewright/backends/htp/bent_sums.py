@@ -57,15 +57,6 @@ def find_bend(graph: Graph, maker: Node) -> Array | None:
     return slopes if kinds[0].encoding == kinds[1].encoding else None
 
 
-def pass_bent(graph: Graph, node: Node) -> SumForm | None:
-    """A Prelu whose work the product before it has done."""
-    maker, kind = graph.producer(node.inputs[0]), graph.types[node.inputs[0]]
-    if maker is None or kind.encoding is None or find_bend(graph, maker) is None:
-        return None
-    stored = np.arange(1 << kind.encoding.bitwidth).astype(kind.dtype.numpy)
-    return SumForm({node.inputs[0]: kind.encoding}, table=stored)
-
-
 def round_bent_words(graph: Graph, node: Node) -> SumForm | None:
     """A Prelu of 16 bits: factors of both sides are cut to as many bits below a step, halves go up."""
     value, slope = node.inputs

@@ -5,7 +5,7 @@ What the encoding between the two is makes no difference.
 
 import numpy as np
 
-from edgewright.backends.cpu.sums import Step, SumForm
+from edgewright.backends.cpu.sums import Step
 from edgewright.backends.htp.requantize import Multiplier, is_byte, is_wide
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
@@ -45,18 +45,6 @@ def is_cut_at_zero(graph: Graph, node: Node) -> bool:
     is_relu = reader.op.is_clamp and reader.op.value_range() == (0, np.inf)
     is_same = graph.types[reader.outputs[0]].encoding == kind.encoding
     return is_relu and is_same and any(kind.encoding.offsets)
-
-
-def pass_gated(graph: Graph, node: Node) -> SumForm | None:
-    """A HardSwish whose work the product before it has done."""
-    maker = graph.producer(node.inputs[0])
-    while maker is not None and maker.op.keeps_encoding:
-        maker = graph.producer(maker.inputs[0])
-    encoding = graph.types[node.inputs[0]].encoding
-    if maker is None or encoding is None or not maker.op.is_product or not is_gated(graph, maker):
-        return None
-    stored = graph.types[node.inputs[0]].dtype.numpy
-    return SumForm({node.inputs[0]: encoding}, table=np.arange(1 << encoding.bitwidth).astype(stored))
 
 
 def cut_gated(factor: Multiplier, offset: int) -> Array:

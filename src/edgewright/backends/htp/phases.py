@@ -36,7 +36,8 @@ def _is_tiling(graph: Graph, node: Node) -> bool:
         return False
     constants = [name for name in node.inputs[1:] if name]
     encodings = [graph.types[name].encoding for name in constants if name in graph.constants]
-    is_constant = len(encodings) == len(constants) and not any(e and e.block_axis for e in encodings)
+    has_blocks = any(e is not None and e.block_axis is not None for e in encodings)
+    is_constant = len(encodings) == len(constants) and not has_blocks
     is_whole = op.pad_amount == NO_PADS and op.output_padding == (0, 0) and op.group == 1
     if not (is_constant and is_whole and graph.types[node.inputs[0]].is_static):
         return False

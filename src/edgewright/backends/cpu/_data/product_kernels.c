@@ -345,14 +345,18 @@ typedef struct {
   void (*sum)(Product *, int64_t, int64_t);
   void *out;
   int64_t parts;
+  atomic_int has_failed;
 } Work;
 
 static void compute_part(void *work, size_t part) {
-  const Work *all = work;
+  Work *all = work;
   Product p = *all->product;
   const int64_t places = p.made_height * p.made_width;
   void *room = make_room(&p);
-  if (room == NULL) return;
+  if (room == NULL) {
+    all->has_failed = 1;
+    return;
+  }
   const int64_t end = places * ((int64_t)part + 1) / all->parts;
   float *const sums[2] = {p.sums[0], p.sums[1]};
   for (int64_t first = places * (int64_t)part / all->parts; first < end; first += p.held) {
@@ -374,35 +378,43 @@ static int64_t count_parts(const Product *p, int is_depthwise) {
   return work < 1 || most < 1 ? 1 : work < most ? work : most;
 }
 
-static void compute_images(Product *p, const Shape *shape, const Shape *made, void *context, int is_depthwise) {
+/* All parts of one image; whether there was room for it. */
+static int compute_image(const Product *p, void *out, void *context, int is_depthwise) {
+  Work work = {p, is_depthwise ? sum_depthwise : sum_products, out, count_parts(p, is_depthwise), 0};
+  if (work.parts == 1) compute_part(&work, 0);
+  else if (CALL(PARALLEL_FOR, Status(*)(const void *, void (*)(void *, size_t), size_t, size_t, void *))
+           (context, compute_part, (size_t)work.parts, 0, &work) != NULL)
+    return 0;
+  return !work.has_failed;
+}
+
+static Status compute_images(Product *p, const Shape *shape, const Shape *made, void *context, int is_depthwise) {
   const int64_t size = p->kernel->is_wide ? sizeof(uint16_t) : sizeof(uint8_t);
-  const int64_t given = shape->sizes[1] * shape->sizes[2] * p->channels, count = made->sizes[1] * made->sizes[2] * made->sizes[3];
+  const int64_t given = shape->sizes[1] * shape->sizes[2] * p->channels;
+  const int64_t count = made->sizes[1] * made->sizes[2] * made->sizes[3];
   char *out = make_output(context, 0, made);
+  if (count == 0 || shape->sizes[0] == 0) return NULL;
   void *room = out == NULL ? NULL : make_shared_room(p, is_depthwise);
-  if (room == NULL) return;
-  for (int64_t image = 0; image < shape->sizes[0]; image++) {
-    Work work = {p, is_depthwise ? sum_depthwise : sum_products, out + image * count * size,
-                 count_parts(p, is_depthwise)};
+  int is_done = room != NULL;
+  for (int64_t image = 0; is_done && image < shape->sizes[0]; image++) {
     read_image(p, (const char *)p->image + image * given * size, shape);
-    if (work.parts == 1) compute_part(&work, 0);
-    else
-      CALL(PARALLEL_FOR, Status(*)(const void *, void (*)(void *, size_t), size_t, size_t, void *))
-      (context, compute_part, (size_t)work.parts, 0, &work);
+    is_done = compute_image(p, out + image * count * size, context, is_depthwise);
   }
   free(room);
+  return is_done ? NULL : fail();
 }
 
 /* Weights are [rows, columns, channels]. */
-static void compute_depthwise(void *state, void *context) {
+static Status compute_depthwise(void *state, void *context) {
   Shape shape, weights, made;
   Product p = read_product(state, context, &shape, &weights, &made);
   p.quads = (p.rows * p.columns + 3) / 4;
   p.lanes = (p.channels + CHANNELS - 1) / CHANNELS * CHANNELS;
-  compute_images(&p, &shape, &made, context, 1);
+  return compute_images(&p, &shape, &made, context, 1);
 }
 
 /* Weights are [groups, quads, lanes, 4]; the last input is what sums begin with: [bytes, groups, lanes]. */
-static void compute_product(void *state, void *context) {
+static Status compute_product(void *state, void *context) {
   const Window *window = &((const Kernel *)state)->window;
   Shape shape, weights, made, ignored;
   Product p = read_product(state, context, &shape, &weights, &made);
@@ -412,6 +424,6 @@ static void compute_product(void *state, void *context) {
   p.lanes = weights.sizes[2];
   p.is_plain = p.rows == 1 && p.columns == 1 && p.height == shape.sizes[1] && p.width == shape.sizes[2] &&
                window->stride[0] == 1 && window->stride[1] == 1;
-  compute_images(&p, &shape, &made, context, 0);
+  return compute_images(&p, &shape, &made, context, 0);
 }
 

@@ -16,9 +16,8 @@ static void read_pair(const void *info, const char *first, const char *second, i
   pair[1] = read_integer(info, second);
 }
 
-static void *create_rounding(const Op *op, Table table, const void *info) {
+static void *make_rounding(const Op *op, const void *info) {
   Kernel *kernel = calloc(1, sizeof(Kernel));
-  (void)table;
   if (kernel == NULL) return kernel;
   kernel->is_wide = op->output == UINT16_TYPE;
   kernel->axis = read_integer(info, "axis");
@@ -30,8 +29,8 @@ static void *create_rounding(const Op *op, Table table, const void *info) {
   return kernel;
 }
 
-static void *create_product(const Op *op, Table table, const void *info) {
-  Kernel *kernel = create_rounding(op, table, info);
+static void *make_product(const Op *op, const void *info) {
+  Kernel *kernel = make_rounding(op, info);
   if (kernel == NULL) return kernel;
   kernel->given = read_integer(info, "given");
   read_pair(info, "top", "left", kernel->window.before);
@@ -42,10 +41,9 @@ static void *create_product(const Op *op, Table table, const void *info) {
   return kernel;
 }
 
-static void *create_elements(const Op *op, Table table, const void *info) {
+static void *make_elements(const Op *op, const void *info) {
   Kernel *kernel = calloc(1, sizeof(Kernel));
   (void)op;
-  (void)table;
   if (kernel == NULL) return kernel;
   kernel->zero = (float)read_integer(info, "zero");
   read_text(info, "steps", kernel->steps);
@@ -53,11 +51,16 @@ static void *create_elements(const Op *op, Table table, const void *info) {
   return kernel;
 }
 
-static void *create_bytes(const Op *op, Table table, const void *info) {
+static void *make_bytes(const Op *op, const void *info) {
   (void)op;
-  (void)table;
   (void)info;
   return calloc(1, sizeof(Kernel));
+}
+
+static Status create(const Op *op, Table table, const void *info, void **kernel) {
+  (void)table;
+  *kernel = op->make(op, info);
+  return *kernel == NULL ? fail() : NULL;
 }
 
 static const int SUMS[] = {FLOAT_TYPE, FLOAT_TYPE, DOUBLE_TYPE, FLOAT_TYPE};
@@ -77,10 +80,11 @@ static int required(const Op *op, size_t index) { (void)op; (void)index; return 
 /* The second sums, which only 16 bits have. */
 static int optional(const Op *op, size_t index) { return op->inputs == SUMS && index == 3; }
 
-#define DECLARE(kind, creator, title, inputs, inputs_count, output, outputs_count)                             \
-  {8, create_##creator, name_of, provider_of, input_type_of, input_count_of, output_type_of, output_count_of, \
-   compute_##kind, free, optional, required, required, {NULL, NULL, NULL, NULL}, title, inputs, inputs_count, \
-   output, outputs_count}
+/* The version is that of the engine that brought kernels that can fail. */
+#define DECLARE(kind, maker, title, inputs, inputs_count, output, outputs_count)                                \
+  {16, NULL, name_of, provider_of, input_type_of, input_count_of, output_type_of, output_count_of, NULL, free, \
+   optional, required, required, {NULL, NULL, NULL, NULL}, create, compute_##kind, make_##maker, title, inputs, \
+   inputs_count, output, outputs_count}
 
 static Op OPS[] = {
     DECLARE(rounding, rounding, "RoundSums8", SUMS, 4, UINT8_TYPE, 1),

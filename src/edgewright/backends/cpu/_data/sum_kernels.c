@@ -4,12 +4,14 @@
  * a few places are named below; they have not moved since the release that brought them. Every step is the same operation
  * of IEEE 754 as the engine's own op, so that results are the same to the last bit. */
 #include <math.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum Place {
+  CREATE_STATUS = 0,
   CREATE_DOMAIN = 26,
   ADD_OP = 27,
   ADD_DOMAIN = 28,
@@ -26,6 +28,7 @@ enum Place {
 };
 
 enum { FLOAT_TYPE = 1, UINT8_TYPE = 2, INT8_TYPE = 3, UINT16_TYPE = 4, INT32_TYPE = 6, DOUBLE_TYPE = 11 };
+enum { FAILED = 1 };
 enum { MOST_STEPS = 64, MOST_AXES = 16, BLOCK = 512 };
 /* Channels of a depthwise product whose sums are taken at once. */
 enum { CHANNELS = 64 };
@@ -46,21 +49,25 @@ static Table engine;
 typedef struct Op Op;
 struct Op {
   uint32_t version;
-  void *(*create)(const Op *, Table, const void *info);
+  /* What came before kernels that can fail. */
+  void *unused_create;
   const char *(*name)(const Op *);
   const char *(*provider)(const Op *);
   int (*input_type)(const Op *, size_t);
   size_t (*input_count)(const Op *);
   int (*output_type)(const Op *, size_t);
   size_t (*output_count)(const Op *);
-  void (*compute)(void *kernel, void *context);
+  void *unused_compute;
   void (*destroy)(void *kernel);
   int (*input_is)(const Op *, size_t);
   int (*output_is)(const Op *, size_t);
   int (*input_memory)(const Op *, size_t);
   /* Of ops that take any number of inputs: ours do not. */
   void *variadic[4];
+  Status (*create)(const Op *, Table, const void *info, void **kernel);
+  Status (*compute)(void *kernel, void *context);
   /* Ours: what tells the ops apart. */
+  void *(*make)(const Op *, const void *info);
   const char *title;
   const int *inputs;
   size_t inputs_count;
@@ -113,6 +120,11 @@ typedef struct {
   int64_t start;
   int is_one;
 } Operands;
+
+/* Nothing may be taken for a result that is none. */
+static Status fail(void) {
+  return CALL(CREATE_STATUS, Status(*)(int, const char *))(FAILED, "there is no memory for what a kernel computes");
+}
 
 static void *read_input(void *context, size_t index, Shape *shape) {
   const void *value = NULL;
@@ -310,7 +322,7 @@ static void round_planes(const Kernel *kernel, const float *first, const float *
   }
 }
 
-static void compute_rounding(void *state, void *context) {
+static Status compute_rounding(void *state, void *context) {
   const Kernel *kernel = state;
   Shape shape, rows, ignored;
   const float *first = read_input(context, 0, &shape);
@@ -321,9 +333,11 @@ static void compute_rounding(void *state, void *context) {
   void *out = make_output(context, 0, &shape);
   int64_t plane = 1;
   for (size_t axis = (size_t)kernel->axis + 1; axis < shape.rank; axis++) plane *= shape.sizes[axis];
-  if (out == NULL || shape.count == 0) return;
+  if (shape.count == 0) return NULL;
+  if (out == NULL) return fail();
   if (plane == 1) round_rows(kernel, first, second, out, shape.count, operands);
   else round_planes(kernel, first, second, out, shape.count, plane, operands);
+  return NULL;
 }
 
 /* One side of a sum or a product: whole numbers, counted from an offset, times a factor. */
@@ -387,7 +401,7 @@ static void combine_block(const Kernel *kernel, Block *block, const double *othe
 }
 
 /* Sums or products of 16 bits, element by element; rows along the last axis fill blocks. */
-static void compute_elements(void *state, void *context) {
+static Status compute_elements(void *state, void *context) {
   const Kernel *kernel = state;
   Shape ignored, made;
   Side sides[2];
@@ -401,7 +415,8 @@ static void compute_elements(void *state, void *context) {
   for (size_t index = 0; index < 2; index++) read_side(context, index, numbers, &sides[index]);
   join_shapes(&sides[0], &sides[1], &made);
   uint16_t *out = make_output(context, 0, &made);
-  if (out == NULL || made.count == 0) return;
+  if (made.count == 0) return NULL;
+  if (out == NULL) return fail();
   for (size_t index = 0; index < 2; index++) find_strides(&sides[index], made.rank);
   const size_t last = made.rank ? made.rank - 1 : 0;
   const int64_t width = made.rank ? made.sizes[last] : 1;
@@ -428,18 +443,21 @@ static void compute_elements(void *state, void *context) {
     }
   }
   if (filled) combine_block(kernel, &block, others, out, written, filled, &operands);
+  return NULL;
 }
 
-static void compute_bytes(void *state, void *context) {
+static Status compute_bytes(void *state, void *context) {
   Shape shape;
   const uint16_t *restrict words = read_input(context, 0, &shape);
   uint8_t *restrict high = make_output(context, 0, &shape);
   uint8_t *restrict low = make_output(context, 1, &shape);
   (void)state;
-  if (high == NULL || low == NULL) return;
+  if (shape.count == 0) return NULL;
+  if (high == NULL || low == NULL) return fail();
   for (int64_t i = 0; i < shape.count; i++) {
     high[i] = (uint8_t)(words[i] >> 8);
     low[i] = (uint8_t)words[i];
   }
+  return NULL;
 }
 
