@@ -32,7 +32,8 @@ from edgewright.core.errors import (
 )
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
-from edgewright.data.samples import BuildSamples, read_samples
+from edgewright.data.copies import read_unique_samples
+from edgewright.data.samples import BuildSamples
 from edgewright.evaluate.choose_metric import check_metric
 from edgewright.evaluate.input_scale import find_wrong_scale
 from edgewright.ir.graph import Graph
@@ -163,7 +164,7 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
     if inputs is None or any(not inputs.types[name].is_static for name in inputs.inputs):
         # The model, or its open shapes, must be fixed first.
         return
-    samples = read_samples(inputs, request.data)
+    samples = read_unique_samples(inputs, request.data)
     firsts = [next(iter(part.select(1))) for part in (samples.calibration, samples.judging.selection)]
     result.samples = samples
     result.hints += [Finding("note", "data", note) for note in samples.notes if not samples.is_random]
