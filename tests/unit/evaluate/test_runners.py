@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from edgewright.evaluate.runners import EvaluatedSample, run_in_turn
+from edgewright.quantize.executor import OutOfTime
 
 
 def make_samples(count):
@@ -48,3 +49,14 @@ def test_an_error_of_a_runner_is_raised() -> None:
 
     with pytest.raises(ZeroDivisionError):
         list(run_in_turn([fail, fail], make_samples(3), math.inf))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_runner_that_is_out_of_time_ends_all_and_keeps_what_came_before(count) -> None:
+    def run(sample):
+        if sample["x"][0] >= 3:
+            raise OutOfTime
+        return sample
+
+    samples = [sample for sample, _ in run_in_turn([run] * count, make_samples(9), math.inf)]
+    assert [int(sample.inputs["x"][0]) for sample in samples] == [0, 1, 2]
