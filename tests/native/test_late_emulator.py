@@ -17,6 +17,7 @@ from edgewright.build.time_budget import TimeBudget
 from edgewright.data.samples import DataRequest, read_samples
 from edgewright.evaluate.choose_metric import choose_metric
 from edgewright.evaluate.evaluator import Evaluator
+from edgewright.evaluate.verdict import NO_EMULATION
 from edgewright.ir.op import REGISTRY
 from edgewright.ir.text import parse
 from edgewright.quantize.quantizer import quantize_graph
@@ -53,7 +54,7 @@ def make_late_budget(monkeypatch):
 
 def test_a_verdict_says_that_the_emulator_had_no_time(half, monkeypatch):
     result = evaluate_candidate(make_evaluator(), half[0], NATIVE, half[1], make_late_budget(monkeypatch))
-    assert result.doubts[0].startswith("the emulator had time for none of ")
+    assert result.doubts[0] == NO_EMULATION
     assert result.emulated == ()
     assert result.loss.backend == "htp-sim"
 

@@ -22,6 +22,7 @@ from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.records import Preflight
 from edgewright.build.request import BuildRequest
 from edgewright.config.build import AUTO
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import (
     EdgewrightError,
     EnvironmentProblem,
@@ -172,7 +173,9 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
     wrong = [] if graph is None or samples.is_random else _check_scale(graph, samples)
     result.hints += wrong or _describe_pixels(firsts[0])
     if samples.is_random:
-        result.hints.append(Finding("warning", "data", samples.notes[0], do="build with --data SAMPLES"))
+        result.hints.append(
+            Finding("warning", "data", samples.notes[0], do=f"build with {spell_option('data', 'SAMPLES')}")
+        )
     if graph is not None and (request.metric != AUTO or request.data.labels is not None):
         check_metric(graph, samples.labels, request.metric)
 
@@ -245,7 +248,7 @@ def _check_chip(request: BuildRequest, result: PreflightResult) -> None:
             result.problems.append(
                 UnsupportedFeature(
                     f"target {chip.name} is Hexagon v{chip.arch}, half precision needs v{FIRST_WITH_HALF}",
-                    do="use --precision w8a16, or name a newer chip",
+                    do=f"use {spell_option('precision', 'w8a16')}, or name a newer chip",
                 )
             )
         else:

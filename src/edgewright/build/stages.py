@@ -24,6 +24,7 @@ from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.measurement import Measurement, has_8_bit_values
 from edgewright.evaluate.records import Accuracy, Loss
 from edgewright.evaluate.runners import Run
+from edgewright.evaluate.verdict import NO_EMULATION
 from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import spell_io_names
@@ -124,8 +125,7 @@ def evaluate_candidate(
         doubt = f"the emulator did not run what was compiled: {problem.what}"
         return replace(simulation, doubts=(doubt, *simulation.doubts))
     if not emulated.samples:
-        doubt = f"the emulator had time for none of {simulated.samples} samples"
-        return replace(simulation, doubts=(doubt, *simulation.doubts))
+        return replace(simulation, doubts=(NO_EMULATION, *simulation.doubts))
     figures = [*simulation.accuracy, *evaluator.list_accuracy(emulated)]
     notes = list(simulation.notes)
     if emulated.samples < simulated.samples:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array
 from edgewright.data.indexed_samples import IndexedSamples
@@ -28,7 +29,7 @@ RANDOM_SAMPLES = 32
 SEED = 0
 RANDOM_WARNING = (
     "RANDOM DATA: ranges and figures below come from random numbers and say NOTHING about accuracy; "
-    "build again with --data before anything is shipped"
+    "build again with samples before anything is shipped"
 )
 
 
@@ -207,7 +208,11 @@ def count_samples(samples: Samples) -> int:
     """How many there are, at least one."""
     count = len(samples) if isinstance(samples, Sized) else sum(1 for _ in samples)
     if not count:
-        raise BadInput("there are no samples, expected at least one", Where(), do="give samples with --data")
+        raise BadInput(
+            "there are no samples, expected at least one",
+            Where(),
+            do=f"give samples with {spell_option('data')}",
+        )
     return count
 
 
