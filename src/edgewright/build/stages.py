@@ -23,13 +23,12 @@ from edgewright.core.numbers import Array
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.measurement import Measurement, has_8_bit_values
 from edgewright.evaluate.records import Accuracy, Loss
-from edgewright.evaluate.runners import Run
+from edgewright.evaluate.runners import Run, RunnerLate
 from edgewright.evaluate.verdict import NO_EMULATION
 from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import spell_io_names
 from edgewright.model.quantize import take_pairs
-from edgewright.quantize.executor import OutOfTime
 from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.rules import MASKED_RULE
 from edgewright.run.compiled_model import CompiledModel, load_context_copies
@@ -183,7 +182,7 @@ def _make_runner(graph: Graph, compiled: CompiledModel, end: float) -> Run:
         except WorkerLate as late:
             if time.monotonic() < end:
                 raise
-            raise OutOfTime(late.what) from late
+            raise RunnerLate from late
         return {name: outputs[names[name]] for name in graph.outputs}
 
     return run

@@ -9,9 +9,12 @@ from queue import SimpleQueue
 
 from edgewright.core.numbers import Array
 from edgewright.data.labels import Label
-from edgewright.quantize.executor import OutOfTime
 
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
+
+
+class RunnerLate(Exception):
+    """A runner was ended before it had an answer."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ def run_in_turn(
     """Samples and their outputs in the order of the samples, each by the first runner that is free.
 
     After the end, of ``time.monotonic()``, none is begun but the first ones, so many at least. A runner that
-    is out of time ends all.
+    is late ends all.
     """
     in_time = stop_at(samples, end, least)
     if len(runs) == 1:
@@ -52,7 +55,7 @@ def _run_alone(run: Run, samples: Iterator[EvaluatedSample]) -> Iterator[Outputs
     for sample in samples:
         try:
             outputs = run(sample.inputs)
-        except OutOfTime:
+        except RunnerLate:
             return
         yield sample, outputs
 
@@ -69,7 +72,7 @@ def _share_samples(
         try:
             # It may have waited for a runner until its time was up.
             return run(sample.inputs) if place < least or time.monotonic() <= end else None
-        except OutOfTime:
+        except RunnerLate:
             return None
         finally:
             free.put(run)
