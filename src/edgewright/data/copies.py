@@ -74,4 +74,6 @@ def _hash_sample(sample: Mapping[str, Array]) -> bytes:
 def _describe_copies(count: int, left: int) -> list[str]:
     if left == count:
         return []
-    return [f"of {count} samples {count - left} are copies of others and are left out: {left} count"]
+    copies = count - left
+    said = "one is a copy of another and is" if copies == 1 else f"{copies} are copies of others and are"
+    return [f"of {count} samples {said} left out: {left} count"]

@@ -85,6 +85,13 @@ def test_copies_of_data_named_apart_judge_nothing_that_they_calibrated_or_chose(
     assert len(same.judging.selection) == 1
 
 
+def test_one_copy_is_said_as_one():
+    data = np.arange(36, dtype=np.float32).reshape(12, 3)
+    data[7] = data[2]
+    result = read_unique_samples(GRAPH, DataRequest(data))
+    assert result.notes[-1] == "of 12 samples one is a copy of another and is left out: 11 count"
+
+
 def test_a_single_sample_is_no_copy_of_itself():
     one = np.ones((1, 3), np.float32)
     assert read_unique_samples(GRAPH, DataRequest(one)).notes == read_samples(GRAPH, DataRequest(one)).notes
