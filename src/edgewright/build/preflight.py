@@ -183,8 +183,12 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
 def _check_scale(graph: Graph, samples: BuildSamples) -> list[Finding]:
     """Samples that the first layers show to be scaled otherwise than in training."""
     few = samples.calibration.select(SCALE_SAMPLES)
-    do = "prepare samples as in training: --scale, --mean and --std do so for images and arrays"
+    do = f"prepare samples as in training: {_name_preparation()} do so for images and arrays"
     return [Finding("warning", SCALE, what, do=do) for what in find_wrong_scale(graph, few)]
+
+
+def _name_preparation() -> str:
+    return f"{spell_option('scale')}, {spell_option('mean')} and {spell_option('std')}"
 
 
 def _describe_pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:
@@ -195,7 +199,7 @@ def _describe_pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:
                 "note",
                 "data",
                 f"samples of '{shown(name, 60)}' are whole numbers up to {array.max():.0f}, taken as such",
-                do="check that the model was trained on plain pixels; --scale, --mean and --std prepare them",
+                do=f"check that the model was trained on plain pixels; {_name_preparation()} prepare them",
             )
 
 
