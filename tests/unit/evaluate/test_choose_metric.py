@@ -142,9 +142,9 @@ def test_a_metric_that_fits_is_named_where_labels_do_not():
 @pytest.mark.parametrize(
     ("name", "short"),
     [
-        ("wer:/home/me/alphabet.txt:0", "wer:alphabet.txt:0"),
+        ("wer:/data/alphabet.txt:0", "wer:alphabet.txt:0"),
         ("cer:data/alphabet.txt", "cer:alphabet.txt"),
-        ("/home/me/judge.py:score", "judge.py:score"),
+        ("/data/judge.py:score", "judge.py:score"),
         ("/net/a/out=judge/it.py:score,b=cosine", "/net/a/out=it.py:score,b=cosine"),
         ("same-answers", "same-answers"),
         ("map:cxcywh:0.5", "map:cxcywh:0.5"),
