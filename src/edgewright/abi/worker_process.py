@@ -1,5 +1,6 @@
 """A separate process for code that may crash: called over a socket, its end becomes an error."""
 
+import math
 import os
 import signal
 import socket
@@ -9,7 +10,9 @@ import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -27,6 +30,7 @@ STOPPED_SECONDS = 15.0
 _LOOK_SECONDS = 1.0
 # On Windows a process inherits no sockets; a description of one comes over its input.
 _OVER_INPUT = -1
+_end_of_calls: ContextVar[float] = ContextVar("when calls of workers must end", default=math.inf)
 
 
 class WorkerLate(BackendCrash):
@@ -35,6 +39,16 @@ class WorkerLate(BackendCrash):
 
 class WorkerGone(BackendCrash):
     """The worker had ended before the request was sent: another one may be asked the same."""
+
+
+@contextmanager
+def end_calls_at(end: float) -> Iterator[None]:
+    """Ends workers whose calls of this thread, in the block, take longer: ``end`` of ``time.monotonic()``."""
+    token = _end_of_calls.set(end)
+    try:
+        yield
+    finally:
+        _end_of_calls.reset(token)
 
 
 class WorkerProcess:
@@ -121,12 +135,13 @@ class WorkerProcess:
 
     def _call(self, request: str, arguments: dict[str, Any]) -> Any:
         self._number += 1
-        line = _PatientLine(self._line, self.process.pid, self.seconds)
+        seconds = min(self.seconds, max(0.0, _end_of_calls.get() - time.monotonic()))
+        line = _PatientLine(self._line, self.process.pid, seconds)
         try:
             send(line.send_bytes, self._codec, (self._number, request, arguments))
             number, answer = receive(line.receive_bytes, self._codec)
         except _NoAnswer:
-            what = f"gave no answer to '{request}' in {self.seconds:g} s"
+            what = f"gave no answer to '{request}' in {seconds:.3g} s"
             do = f"set {VARIABLE} to more seconds, or use a smaller graph"
             raise self._make_crash_error(what, do, WorkerLate) from None
         except _Stopped:

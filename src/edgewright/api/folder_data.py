@@ -33,8 +33,8 @@ def prepare_folder_data(folder: Path, data: DataRequest) -> DataRequest:
         preprocessing = _read_preprocessing(folder / PICTURES, preprocessing)
     elif not preprocessing.is_normalising and True in kinds:
         raise UsageError(
-            "of --data and --eval-data one is pictures and the other arrays: one scale does not fit both",
-            do="give both as pictures or both as arrays, or name it with --scale, --mean and --std",
+            "of data and data to evaluate on one is pictures, the other arrays: one scale does not fit both",
+            do="give both as pictures or both as arrays, or name scale, mean and std",
         )
     return replace(
         data,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from edgewright.build.records import Candidate, LeftOut
 from edgewright.config.build import AUTO, CHEAPEST, FASTEST
+from edgewright.config.spelling import spell_option
 from edgewright.estimate.records import TimeRange
 from edgewright.evaluate.loss import FEWEST
 from edgewright.quantize.report import QuantizationReport
@@ -216,7 +217,8 @@ def describe_faster(
     if first is None or second is None or second.microseconds >= first.microseconds:
         return []
     what = f"{faster.name} keeps the limit too and may be faster, {second} where {chosen.name} takes {first}"
-    return [f"{what}; such ranges do not tell which: {chosen.name} has fewer bits, --prefer fastest decides"]
+    which = f"such ranges do not tell which: {chosen.name} has fewer bits"
+    return [f"{what}; {which}, {spell_option('prefer', FASTEST)} decides"]
 
 
 def mark_chosen(results: Sequence[CandidateResult], name: str) -> tuple[CandidateResult, ...]:

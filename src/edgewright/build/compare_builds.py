@@ -117,7 +117,7 @@ def _list_warnings(one: BuildRecord, two: BuildRecord) -> Iterator[str]:
     if one.source.sha256 != two.source.sha256:
         yield "the source models are not the same"
     if one.metric.name != two.metric.name:
-        yield f"figures are of two metrics, {one.metric.name} and {two.metric.name}"
+        yield f"figures are of two metrics, {one.metric.short_name} and {two.metric.short_name}"
     if one.samples.judged != two.samples.judged or one.data != two.data:
         yield "they were judged on other samples: differences are those of the samples, too"
 
@@ -137,7 +137,7 @@ def _list_summary(one: BuildRecord, two: BuildRecord) -> Iterator[Change]:
     apart = losses[0].high < losses[1].low or losses[1].high < losses[0].low
     tone = _judge(losses[0].points, losses[1].points, is_less_better=True) if apart else OTHER
     lost = [f"{loss.points:.2f} ({loss.low:.2f} to {loss.high:.2f})" for loss in losses]
-    yield _make_change(f"points of {two.metric.name} lost", lost, tone)
+    yield _make_change(f"points of {two.metric.short_name} lost", lost, tone)
     yield _make_change("judged on", [_describe_judges(record) for record in (one, two)])
     yield Change("precision", one.chosen, two.chosen)
     chosen = [next((c for c in record.candidates if c.is_chosen), None) for record in (one, two)]

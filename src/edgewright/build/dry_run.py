@@ -9,6 +9,7 @@ from edgewright.build.plan import describe_late_compiler
 from edgewright.build.preflight import PreflightResult, run_preflight
 from edgewright.build.request import BuildRequest
 from edgewright.build.stateful_samples import add_states
+from edgewright.config.spelling import spell_option
 
 
 def run_dry(request: BuildRequest) -> PreflightResult:
@@ -38,7 +39,9 @@ def try_conversion(request: BuildRequest, result: PreflightResult) -> PreflightR
             result.estimate = replace(result.estimate, seconds=seconds)
             if what := describe_late_compiler(seconds, request.time_limit):
                 result.hints.append(
-                    Finding("warning", "time", what, do="give it more time with --time-limit")
+                    Finding(
+                        "warning", "time", what, do=f"give it more time with {spell_option('time_limit')}"
+                    )
                 )
         result.seconds += time.monotonic() - start
     return result

@@ -14,6 +14,7 @@ import numpy as np
 
 from edgewright.build.records import Stage
 from edgewright.build.request import BuildRequest
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.events import announce_progress
 from edgewright.core.files import write_whole
@@ -80,7 +81,8 @@ class Ledger:
             why = f"{' and '.join(changed)} changed" if state else "there is no interrupted build"
             notes = [f"started from the beginning: {why}"]
         elif state:
-            notes = ["an interrupted build was there and is started over; --resume would have continued it"]
+            option = spell_option("resume")
+            notes = [f"an interrupted build was there and is started over; {option} would have continued it"]
         shutil.rmtree(folder, ignore_errors=True)
         return cls(request.output, fingerprint), notes
 
@@ -114,7 +116,7 @@ class Ledger:
             raise BadInput(
                 f"the result of stage '{shown(name)}' is damaged: {shown(problem, 200)}",
                 Where(file=str(self.folder / STATE)),
-                do="build again without --resume",
+                do=f"build again without {spell_option('resume')}",
             ) from None
 
     def close(self) -> None:

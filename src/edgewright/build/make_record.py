@@ -13,6 +13,7 @@ from edgewright.build.session import BuildSession
 from edgewright.build.stages import AnalysisResult, EvaluationResult
 from edgewright.build.written_io import describe_written_io, rename_outputs
 from edgewright.config.build import AUTO, FASTEST
+from edgewright.config.spelling import spell_option
 from edgewright.data.samples import BuildSamples, LabelledSamples
 from edgewright.evaluate.verdict import judge_loss
 from edgewright.ir.graph import Graph
@@ -127,7 +128,9 @@ class RecordMaker:
 def _warn_of_float_model(evaluation: EvaluationResult) -> list[Finding]:
     """A float model that is mostly wrong: the most frequent mistake is in its samples."""
     what = "; ".join(evaluation.poor)
-    do = "check --metric, --mean, --std, --layout and --color, the arrays, and that labels count from 0"
+    fields = ("metric", "mean", "std", "layout")
+    named = ", ".join(map(spell_option, fields))
+    do = f"check {named} and {spell_option('color')}, the arrays, and that labels count from 0"
     return [Finding("warning", "float-model", what, do=do)] if what else []
 
 

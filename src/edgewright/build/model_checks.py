@@ -7,6 +7,7 @@ from edgewright.analyse.records import Finding
 from edgewright.build.estimates import GRAPH_LIMIT, estimate_weight_sizes
 from edgewright.build.request import BuildRequest
 from edgewright.config.build import AUTO
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import EdgewrightError, LimitExceeded, UnsupportedOp, Where
 from edgewright.frontends._common.report import ImportReport
 from edgewright.ir.graph import Graph
@@ -58,7 +59,7 @@ def check_weight_size(request: BuildRequest, graph: Graph) -> ModelChecks:
             LimitExceeded(
                 f"the weights take {size}, a graph of the HTP holds 2 GiB ({text})",
                 Where(file=str(request.model)),
-                do="use fewer bits (--precision w4a16), or split the model in two",
+                do=f"use fewer bits ({spell_option('precision', 'w4a16')}), or split the model in two",
             )
         )
     elif max(sizes[name] for name in ("source", *precisions)) > GRAPH_LIMIT:

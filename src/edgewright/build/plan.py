@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from edgewright.build.candidates import ALGORITHMS, HALF, MIXED, MIXED_BASE, PLAIN, WIDE
 from edgewright.build.rates import Rates, count_workers
 from edgewright.build.time_budget import EMULATOR_PART, JUDGING_REST
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import EdgewrightError
 from edgewright.data.samples import BuildSamples
 from edgewright.evaluate.records import Metric
@@ -82,7 +83,7 @@ class SampleCounts:
         """What is said where some are left out."""
         return (
             f"for time, only {self.calibrating} samples calibrate, {self.choosing} choose and {self.judging} "
-            "judge: a larger --time-limit uses more"
+            f"judge: a larger {spell_option('time_limit')} uses more"
         )
 
 
@@ -128,8 +129,8 @@ def describe_late_compiler(expected: float, limit: float) -> str:
     if expected <= LATE_TIMES * limit:
         return ""
     return (
-        f"the build will take about {expected:.0f} s, more than the {limit:g} s of --time-limit: the first "
-        "binary is compiled to its end"
+        f"the build will take about {expected:.0f} s, more than the {limit:g} s of "
+        f"{spell_option('time_limit')}: the first binary is compiled to its end"
     )
 
 

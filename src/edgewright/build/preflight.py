@@ -22,6 +22,7 @@ from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.records import Preflight
 from edgewright.build.request import BuildRequest
 from edgewright.config.build import AUTO
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import (
     EdgewrightError,
     EnvironmentProblem,
@@ -32,7 +33,8 @@ from edgewright.core.errors import (
 )
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
-from edgewright.data.samples import BuildSamples, read_samples
+from edgewright.data.copies import read_unique_samples
+from edgewright.data.samples import BuildSamples
 from edgewright.evaluate.choose_metric import check_metric
 from edgewright.evaluate.input_scale import find_wrong_scale
 from edgewright.ir.graph import Graph
@@ -163,7 +165,7 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
     if inputs is None or any(not inputs.types[name].is_static for name in inputs.inputs):
         # The model, or its open shapes, must be fixed first.
         return
-    samples = read_samples(inputs, request.data)
+    samples = read_unique_samples(inputs, request.data)
     firsts = [next(iter(part.select(1))) for part in (samples.calibration, samples.judging.selection)]
     result.samples = samples
     result.hints += [Finding("note", "data", note) for note in samples.notes if not samples.is_random]
@@ -171,7 +173,9 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
     wrong = [] if graph is None or samples.is_random else _check_scale(graph, samples)
     result.hints += wrong or _describe_pixels(firsts[0])
     if samples.is_random:
-        result.hints.append(Finding("warning", "data", samples.notes[0], do="build with --data SAMPLES"))
+        result.hints.append(
+            Finding("warning", "data", samples.notes[0], do=f"build with {spell_option('data', 'SAMPLES')}")
+        )
     if graph is not None and (request.metric != AUTO or request.data.labels is not None):
         check_metric(graph, samples.labels, request.metric)
 
@@ -179,8 +183,12 @@ def _check_data(request: BuildRequest, result: PreflightResult) -> None:
 def _check_scale(graph: Graph, samples: BuildSamples) -> list[Finding]:
     """Samples that the first layers show to be scaled otherwise than in training."""
     few = samples.calibration.select(SCALE_SAMPLES)
-    do = "prepare samples as in training: --scale, --mean and --std do so for images and arrays"
+    do = f"prepare samples as in training: {_name_preparation()} do so for images and arrays"
     return [Finding("warning", SCALE, what, do=do) for what in find_wrong_scale(graph, few)]
+
+
+def _name_preparation() -> str:
+    return f"{spell_option('scale')}, {spell_option('mean')} and {spell_option('std')}"
 
 
 def _describe_pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:
@@ -191,7 +199,7 @@ def _describe_pixels(sample: Mapping[str, Array]) -> Iterator[Finding]:
                 "note",
                 "data",
                 f"samples of '{shown(name, 60)}' are whole numbers up to {array.max():.0f}, taken as such",
-                do="check that the model was trained on plain pixels; --scale, --mean and --std prepare them",
+                do=f"check that the model was trained on plain pixels; {_name_preparation()} prepare them",
             )
 
 
@@ -244,7 +252,7 @@ def _check_chip(request: BuildRequest, result: PreflightResult) -> None:
             result.problems.append(
                 UnsupportedFeature(
                     f"target {chip.name} is Hexagon v{chip.arch}, half precision needs v{FIRST_WITH_HALF}",
-                    do="use --precision w8a16, or name a newer chip",
+                    do=f"use {spell_option('precision', 'w8a16')}, or name a newer chip",
                 )
             )
         else:

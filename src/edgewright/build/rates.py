@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from edgewright.abi.worker_process import WorkerLate
+from edgewright.abi.worker_process import WorkerLate, end_calls_at
 from edgewright.backends.executor import CpuExecutor
 from edgewright.config.backend_config import BackendConfig
 from edgewright.core.errors import EdgewrightError
@@ -24,7 +24,7 @@ from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.recommended import recommend_algorithms
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.weights.layerwise import estimate_fitting
-from edgewright.run.compiled_model import load_context
+from edgewright.run.compiled_model import CompiledModel, load_context
 from edgewright.run.context.compile import CompileOrder, compile_graphs
 from edgewright.targets.soc import FIRST_WITH_HALF, Soc
 
@@ -218,12 +218,23 @@ def _add_emulator(rates: Rates, graph: Graph, sample: Mapping[str, Array], order
         start = time.monotonic()
         path = Path(folder) / "context.bin"
         write_whole(path, compile_graphs([graph], order).chunks())
-        compiling = time.monotonic() - start
-        compiled = load_context(path)
-        compiled.run(named)
-        loading = time.monotonic() - start - compiling
-        start = time.monotonic()
-        compiled.run(named)
-        emulated = time.monotonic() - start
-    loading = max(0.0, loading - emulated)
-    return replace(rates, emulated=emulated, compiling=compiling, loading=loading)
+        rates = replace(rates, compiling=time.monotonic() - start)
+        return _time_emulator(rates, load_context(path), named, order.timeout)
+
+
+def _time_emulator(
+    rates: Rates, compiled: CompiledModel, sample: Mapping[str, Array], seconds: float
+) -> Rates:
+    """The rates with those of the emulator, which is ended where it takes longer than so many seconds."""
+    start = time.monotonic()
+    try:
+        with end_calls_at(start + seconds):
+            compiled.run(sample)
+            first = time.monotonic() - start
+            if first > seconds / 2:
+                return replace(rates, emulated=first)
+            compiled.run(sample)
+    except WorkerLate:
+        return replace(rates, emulated=max(rates.emulated, LATE_TIMES * seconds))
+    emulated = time.monotonic() - start - first
+    return replace(rates, emulated=emulated, loading=max(0.0, first - emulated))

@@ -19,8 +19,8 @@ from edgewright.build.stages import NATIVE
 from edgewright.build.stateful_samples import RecurrentState, add_states, drop_state_inputs
 from edgewright.build.time_budget import TimeBudget
 from edgewright.core.errors import Problems
-from edgewright.data.copies import leave_out_copies
-from edgewright.data.samples import BuildSamples, read_samples
+from edgewright.data.copies import read_unique_samples
+from edgewright.data.samples import BuildSamples
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.ir.graph import Graph
 from edgewright.model.stored_graphs import load_stored_graph, store_graph
@@ -47,8 +47,8 @@ class BuildSession:
         is_emulated = find_provider("htp") == NATIVE
         self.budget = TimeBudget(request.time_limit, has_emulator=is_emulated, started=request.started)
         self._checked: PreflightResult | None = None
-        # The samples, none of which is a copy of another.
-        self._unique: BuildSamples | None = None
+        # The samples without the states that are carried from one to the next.
+        self._stateless: BuildSamples | None = None
         if not (request.is_resumed and has_state(request.output)):
             # Before the model is hashed: what stands in the way is said at once.
             self._preflight()
@@ -124,12 +124,11 @@ class BuildSession:
         return RunCounter(self.source, self.known.counts.total)
 
     def _read_samples(self, graph: Graph, states: Sequence[RecurrentState]) -> BuildSamples:
-        if self._unique is None:
-            samples = None if self._checked is None else self._checked.samples
-            if samples is None:
-                samples = read_samples(drop_state_inputs(graph, states), self.request.data)
-            self._unique = leave_out_copies(samples)
-        return add_states(self._unique, graph, states)
+        if self._stateless is None:
+            checked = None if self._checked is None else self._checked.samples
+            inputs = drop_state_inputs(graph, states)
+            self._stateless = checked or read_unique_samples(inputs, self.request.data)
+        return add_states(self._stateless, graph, states)
 
     def _count_samples(self) -> SampleCounts:
         """How many samples there is time for at the pace that the float model has on those that choose."""

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from edgewright.abi.worker_process import WorkerLate, end_calls_at
 from edgewright.analyse.advice import list_findings
 from edgewright.analyse.layers import measure_layers
 from edgewright.analyse.records import Finding, Layer, TensorView
@@ -22,7 +23,8 @@ from edgewright.core.numbers import Array
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.measurement import Measurement, has_8_bit_values
 from edgewright.evaluate.records import Accuracy, Loss
-from edgewright.evaluate.runners import Run
+from edgewright.evaluate.runners import Run, RunnerLate
+from edgewright.evaluate.verdict import NO_EMULATION
 from edgewright.ir.contract import IoTensor
 from edgewright.ir.graph import Graph
 from edgewright.lower.names import spell_io_names
@@ -83,7 +85,11 @@ def check_candidate(
     if backend == NATIVE:
         # An emulator that cannot run what was compiled is told of by the verdict.
         with suppress(EdgewrightError), budget.count_emulator():
-            return evaluator.measure_loss(_run_emulator(evaluator, graph, folder, budget.check_seconds))
+            seconds = budget.check_seconds
+            most = max(seconds, budget.judging_seconds / 2)
+            measured = _run_emulator(evaluator, graph, folder, (seconds, most))
+            if measured.samples:
+                return evaluator.measure_loss(measured)
     return evaluator.measure_loss(evaluator.measure_graph(graph, SIMULATION, budget.simulation_seconds / 2))
 
 
@@ -111,11 +117,14 @@ def evaluate_candidate(
         return replace(simulation, notes=(*simulation.notes, note))
     try:
         with budget.count_emulator():
-            emulated = _run_emulator(evaluator, graph, folder, budget.judging_seconds, simulated.numbers)
+            times = budget.judging_seconds, budget.verdict_seconds
+            emulated = _run_emulator(evaluator, graph, folder, times, simulated.numbers)
     except EdgewrightError as problem:
         # The files are complete: an emulator that cannot run them is reported, and no reason to lose them.
         doubt = f"the emulator did not run what was compiled: {problem.what}"
         return replace(simulation, doubts=(doubt, *simulation.doubts))
+    if not emulated.samples:
+        return replace(simulation, doubts=(NO_EMULATION, *simulation.doubts))
     figures = [*simulation.accuracy, *evaluator.list_accuracy(emulated)]
     notes = list(simulation.notes)
     if emulated.samples < simulated.samples:
@@ -145,26 +154,38 @@ def _run_emulator(
     evaluator: Evaluator,
     graph: Graph,
     folder: Path,
-    seconds: float,
+    times: tuple[float, float],
     numbers: Sequence[int] | None = None,
 ) -> Measurement:
-    """The very binary that is written, on emulators that share the samples, or those of some numbers."""
-    end = time.monotonic() + seconds
-    names = spell_io_names(graph.inputs, graph.outputs)
+    """The very binary that is written, on emulators that share the samples, or those of some numbers.
 
-    def make_runner(compiled: CompiledModel) -> Run:
-        def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
-            outputs = compiled.run({names[name]: array for name, array in sample.items()})
-            return {name: outputs[names[name]] for name in graph.outputs}
-
-        return run
-
+    ``times``: the seconds in which samples begin, and those in which they end.
+    """
+    now, (seconds, most) = time.monotonic(), times
     copies = load_context_copies(folder / CONTEXTS / HTP_BINARY, count_workers())
     chosen = None if numbers is None else evaluator.select_samples(numbers)
     # Starting them is of its time, too.
-    rest = max(0.0, end - time.monotonic())
-    measured = evaluator.measure_runners([make_runner(copy) for copy in copies], NATIVE, chosen, rest)
+    rest = max(0.0, now + seconds - time.monotonic())
+    runs = [_make_runner(graph, copy, now + max(most, SHORTEST_CALL)) for copy in copies]
+    measured = evaluator.measure_runners(runs, NATIVE, chosen, rest)
     return replace(measured, has_8_bits=has_8_bit_values(graph))
+
+
+def _make_runner(graph: Graph, compiled: CompiledModel, end: float) -> Run:
+    """Runs samples on an emulator, which is ended where one takes longer than that."""
+    names = spell_io_names(graph.inputs, graph.outputs)
+
+    def run(sample: Mapping[str, Array]) -> Mapping[str, Array]:
+        try:
+            with end_calls_at(end):
+                outputs = compiled.run({names[name]: array for name, array in sample.items()})
+        except WorkerLate as late:
+            if time.monotonic() < end:
+                raise
+            raise RunnerLate from late
+        return {name: outputs[names[name]] for name in graph.outputs}
+
+    return run
 
 
 def analyse_candidate(

@@ -65,15 +65,16 @@ class TimeBudget:
     @property
     def simulation_seconds(self) -> float:
         """What float model and simulation may take to judge: all but the parts of the emulator and layers."""
-        return self._verdict_rest * (SIMULATION_PART if self._emulator else 1.0)
+        return self.verdict_seconds * (SIMULATION_PART if self._emulator else 1.0)
 
     @property
     def float_seconds(self) -> float:
         """What the float model alone may take to judge."""
-        return self._verdict_rest * FLOAT_PART
+        return self.verdict_seconds * FLOAT_PART
 
     @property
-    def _verdict_rest(self) -> float:
+    def verdict_seconds(self) -> float:
+        """What is left for the verdict: all but comparing layers and the report."""
         return max(0.0, self.limit - self._reserved - self.seconds)
 
     def reserve_report(self, seconds: float) -> None:
@@ -116,7 +117,7 @@ class TimeBudget:
         if math.isinf(rest) or not self._emulator:
             return rest
         own = max(self._emulator * JUDGING_PART, rest - self._emulator * LAYERS_PART)
-        return min(max(own, JUDGING_REST * self._verdict_rest), self._verdict_rest)
+        return min(max(own, JUDGING_REST * self.verdict_seconds), self.verdict_seconds)
 
     @contextmanager
     def count_emulator(self) -> Iterator[None]:

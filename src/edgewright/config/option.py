@@ -127,9 +127,9 @@ class Option:
 
     def _make_value_error(self, found: object, expected: str) -> UsageError:
         kind = "argument" if self.is_positional else "option"
-        return UsageError(
-            f"{kind} '{self.name}' has the value '{shown(found)}', expected {expected}", do=self._advice()
-        )
+        # Parsers that Python calls too give a whole clause.
+        clause = f"expected {expected.removeprefix('expected ')}"
+        return UsageError(f"{kind} '{self.name}' has the value '{shown(found)}', {clause}", do=self._advice())
 
     def _make_not_built_error(self, value: object) -> NotBuiltYet:
         return NotBuiltYet(

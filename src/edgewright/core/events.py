@@ -17,6 +17,8 @@ class Work:
     started: float = field(default_factory=time.monotonic)
     # What all of it will take, where that was estimated.
     expected: float | None = None
+    # An error or an interruption has ended it.
+    is_stopped: bool = False
 
     @property
     def seconds(self) -> float:
@@ -43,7 +45,7 @@ class Listener(Protocol):
         """Another step of the work is done."""
 
     def end_work(self, work: Work) -> None:
-        """The work is over, finished or not: see `done`."""
+        """The work is over, finished or not: see `done` and `is_stopped`."""
 
 
 @contextmanager
@@ -64,6 +66,9 @@ def announce_progress(
         listener.start_work(work)
     try:
         yield step
+    except BaseException:
+        work.is_stopped = True
+        raise
     finally:
         if listener is not None:
             listener.end_work(work)

@@ -75,7 +75,8 @@ class AudioSamples(IndexedSamples):
         raise BadInput(
             f"the files have {len(rates)} sample rates ({', '.join(map(str, rates))} Hz), expected one",
             Where(file=str(self._sounds[0].path.parent)),
-            do="say which one the model was trained on, as in --sample-rate 16000: others are resampled",
+            do="say which one the model was trained on, as in "
+            f"{spell_option('sample_rate', '16000')}: others are resampled",
         )
 
     def _split_sound(self, sound: _SoundFile) -> list[int]:
@@ -95,7 +96,8 @@ class AudioSamples(IndexedSamples):
             f"of {self._length} values ({seconds:.3g} s at {self._rate} Hz), -1 to 1"
         )
         if not self._has_rate:
-            yield f"sound is read at its own {self._rate} Hz; --sample-rate HZ if the model needs another"
+            option = spell_option("sample_rate", "HZ")
+            yield f"sound is read at its own {self._rate} Hz; {option} if the model needs another"
         other = [sound for sound in self._sounds if sound.rate != self._rate]
         if other:
             yield f"{len(other)} files were resampled from {other[0].rate} Hz to {self._rate} Hz"

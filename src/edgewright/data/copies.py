@@ -7,48 +7,60 @@ from dataclasses import replace
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.data.samples import BuildSamples, LabelledSamples, SampleSelection
+from edgewright.data.samples import (
+    BuildSamples,
+    DataRequest,
+    SampleSelection,
+    count_samples,
+    divide_samples,
+    read_samples,
+    spread_evenly,
+)
+from edgewright.ir.graph import Graph
+
+# Where there are copies, so many times the samples that a build uses are looked at.
+SEARCHED_TIMES = 4
 
 
-def leave_out_copies(samples: BuildSamples) -> BuildSamples:
-    """The same without samples that choose or judge and have the same values as another one before them.
+def read_unique_samples(graph: Graph, request: DataRequest) -> BuildSamples:
+    """The samples for a graph without copies, which are left out before it is settled what each is for.
 
-    One of each part is left in any case.
+    Of data that are named apart one sample is left in any case.
     """
-    if samples.is_random:
+    samples = read_samples(graph, request)
+    if samples.is_random or not _has_copies(samples):
         return samples
-    known = set(_hash_samples(samples.calibration))
-    choosing, unneeded = _leave_out_known(samples.choosing, known)
-    # Samples that are named apart may judge what others of them chose.
-    judging, copies = _leave_out_known(samples.judging, known)
-    notes = list(samples.notes)
-    if copies or unneeded:
-        notes.append(
-            f"{copies} samples that judge and {unneeded} that choose are copies of others and are left out: "
-            f"{len(judging.selection)} judge, {len(choosing.selection)} choose"
-        )
-    return replace(samples, choosing=choosing, judging=judging, notes=tuple(notes))
+    known: set[bytes] = set()
+    searched = [_select_searched(samples.calibration, request)]
+    if request.eval_data is not None:
+        searched.append(_select_searched(samples.judging.selection, request))
+    unique = [_leave_out_known(selection, known) for selection in searched]
+    divided = divide_samples(unique[0], unique[-1], request)
+    note = _describe_copies(sum(map(len, searched)), sum(map(len, unique)))
+    return replace(divided, notes=(*divided.notes, *note))
 
 
-def _leave_out_known(part: LabelledSamples, known: set[bytes]) -> tuple[LabelledSamples, int]:
-    """Those that were not known before, and how many were; all that are left are known afterwards."""
-    places: list[int] = []
-    for place, digest in enumerate(_hash_samples(part.selection)):
+def _has_copies(samples: BuildSamples) -> bool:
+    parts = (samples.calibration, samples.choosing.selection, samples.judging.selection)
+    hashes = [_hash_sample(sample) for part in parts for sample in part]
+    return len(set(hashes)) < len(hashes)
+
+
+def _select_searched(part: SampleSelection, request: DataRequest) -> SampleSelection:
+    """All samples that a part was taken from, or as many as can be looked at in time."""
+    most = SEARCHED_TIMES * (request.calibration_samples + 2 * request.evaluation_samples)
+    return SampleSelection(part.samples, spread_evenly(range(count_samples(part.samples)), most))
+
+
+def _leave_out_known(selection: SampleSelection, known: set[bytes]) -> SampleSelection:
+    """Those that were not known before, or the first one; all of them are known afterwards."""
+    numbers: list[int] = []
+    for number, sample in zip(selection.numbers, selection, strict=True):
+        digest = _hash_sample(sample)
         if digest not in known:
             known.add(digest)
-            places.append(place)
-    copies = len(part.selection) - len(places)
-    if not copies:
-        return part, 0
-    places = places or [0]
-    numbers = [part.selection.numbers[place] for place in places]
-    labels = None if part.labels is None else part.labels.select(places)
-    selection = SampleSelection(part.selection.samples, numbers)
-    return LabelledSamples(selection, labels), len(part.selection) - len(places)
-
-
-def _hash_samples(selection: SampleSelection) -> list[bytes]:
-    return [_hash_sample(sample) for sample in selection]
+            numbers.append(number)
+    return SampleSelection(selection.samples, numbers or selection.numbers[:1])
 
 
 def _hash_sample(sample: Mapping[str, Array]) -> bytes:
@@ -57,3 +69,11 @@ def _hash_sample(sample: Mapping[str, Array]) -> bytes:
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(sample[name]).tobytes())
     return digest.digest()
+
+
+def _describe_copies(count: int, left: int) -> list[str]:
+    if left == count:
+        return []
+    copies = count - left
+    said = "one is a copy of another and is" if copies == 1 else f"{copies} are copies of others and are"
+    return [f"of {count} samples {said} left out: {left} count"]

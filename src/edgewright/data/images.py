@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, EdgewrightError, ShapeMismatch, UsageError, Where, shown
 from edgewright.core.files import measure_file
 from edgewright.core.numbers import Array
@@ -89,7 +90,8 @@ class ImageReader:
         mean, std = self.preprocessing.mean_and_std
         if max(std) < 1 and max(mean) <= 1 and self.preprocessing.scale is None:
             values = " ".join(map(str, std))
-            return f"std {values} looks as if pixels were 0 to 1, not 0 to 255: add --scale 1/255"
+            option = spell_option("scale", "1/255")
+            return f"std {values} looks as if pixels were 0 to 1, not 0 to 255: add {option}"
         return ""
 
     def _describe_scale(self) -> str:

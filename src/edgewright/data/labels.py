@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, EdgewrightError, UsageError, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.core.numbers import Array
@@ -90,7 +91,7 @@ def describe_unused_labels(data: Data, samples: Samples, count: int) -> list[str
         return []
     rows = f"FOLDER,NUMBER ('{shown(names[0], 60)},0' ...)"
     said = f"{len(names)} folders, which are not named by numbers, are no labels"
-    return [f"{said}: --labels with a .csv of {rows} makes them some"]
+    return [f"{said}: {spell_option('labels')} with a .csv of {rows} makes them some"]
 
 
 def _check_count(labels: Labels, file: str, count: int) -> Labels:
@@ -98,7 +99,8 @@ def _check_count(labels: Labels, file: str, count: int) -> Labels:
         raise BadInput(
             f"there are {len(labels)} labels for {count} samples, expected one for each",
             Where(file=file or None),
-            do="give the labels of all samples, in their order; of --eval-data where that is given",
+            do="give the labels of all samples, in their order; of those to evaluate on where they are named "
+            f"({spell_option('eval_data')})",
         )
     name = Path(file).name if file else "the call"
     return replace(labels, note=f"right answers are from {shown(name, 60)}")

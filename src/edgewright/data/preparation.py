@@ -72,7 +72,7 @@ def make_preparations(
     if preprocessing.is_normalising and (not chosen or (not images and len(chosen) > 1)):
         raise UsageError(
             f"mean, std and scale are for images or for the only input of real numbers, found {len(chosen)}",
-            do="normalise the arrays yourself, and leave --mean, --std and --scale out",
+            do="normalise the arrays yourself, and leave mean, std and scale out",
         )
     made = {name: ArrayPreparation(name, preprocessing, types[name].shape, axes[name]) for name in chosen}
     for name, each in made.items():

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, Where
 from edgewright.core.numbers import Array
 from edgewright.data.indexed_samples import IndexedSamples
@@ -28,7 +29,7 @@ RANDOM_SAMPLES = 32
 SEED = 0
 RANDOM_WARNING = (
     "RANDOM DATA: ranges and figures below come from random numbers and say NOTHING about accuracy; "
-    "build again with --data before anything is shipped"
+    "build again with samples before anything is shipped"
 )
 
 
@@ -132,23 +133,40 @@ def read_samples(graph: Graph, request: DataRequest) -> BuildSamples:
     """The samples for a graph; every problem with them is an error that says which sample."""
     if request.data is None:
         return _make_random_samples(graph)
-    samples = _open_samples(graph, request.data, request)
-    count = _count_samples(samples)
-    parts = _split_samples(count, request.calibration_samples, has_judges=request.eval_data is None)
-    calibration = SampleSelection(samples, spread_evenly(parts.calibrating, request.calibration_samples))
+    samples = _select_all(_open_samples(graph, request.data, request))
     if request.eval_data is None:
-        others, source, judging = samples, request.data, parts.judging
-    else:
-        others, source = _open_samples(graph, request.eval_data, request), request.eval_data
-        judging = list(range(_count_samples(others)))
-    choosing, choosing_note = _add_labels(samples, request.data, parts.choosing, request)
-    judges, note = _add_labels(others, source, judging, request)
+        return divide_samples(samples, samples, request)
+    return divide_samples(samples, _select_all(_open_samples(graph, request.eval_data, request)), request)
+
+
+def divide_samples(samples: SampleSelection, others: SampleSelection, request: DataRequest) -> BuildSamples:
+    """Samples by what they are for.
+
+    Args:
+        samples: those of the data.
+        others: those of the data that are named apart, all of which judge; the same where none are.
+        request: how many are used, and their labels.
+    """
+    has_judges = request.eval_data is None
+    parts = _split_samples(samples.numbers, request.calibration_samples, has_judges=has_judges)
+    calibrating = spread_evenly(parts.calibrating, request.calibration_samples)
+    calibration = SampleSelection(samples.samples, calibrating)
+    data = request.data
+    assert data is not None
+    source = data if request.eval_data is None else request.eval_data
+    judging = parts.judging if has_judges else others.numbers
+    choosing, choosing_note = _add_labels(samples.samples, data, parts.choosing, request)
+    judges, note = _add_labels(others.samples, source, judging, request)
     notes = [
-        *list_data_notes(samples),
-        _describe_split(calibration, choosing, judges, count, request),
+        *list_data_notes(samples.samples),
+        _describe_split(calibration, choosing, judges, len(samples), request),
         *(note if judges.labels is not None or choosing.labels is None else choosing_note),
     ]
     return BuildSamples(calibration, choosing, judges, tuple(notes))
+
+
+def _select_all(samples: Samples) -> SampleSelection:
+    return SampleSelection(samples, range(count_samples(samples)))
 
 
 def _add_labels(
@@ -156,7 +174,7 @@ def _add_labels(
 ) -> tuple[LabelledSamples, list[str]]:
     """At most so many samples, with their labels, and what is said about these."""
     selection = SampleSelection(samples, spread_evenly(numbers, request.evaluation_samples))
-    count = _count_samples(samples)
+    count = count_samples(samples)
     # Labels that are named are those of the samples that judge.
     named = request.labels if request.eval_data is None or source is request.eval_data else None
     known = find_labels(source, samples, count, named)
@@ -186,10 +204,15 @@ def _open_samples(graph: Graph, data: Data, request: DataRequest) -> Samples:
     )
 
 
-def _count_samples(samples: Samples) -> int:
+def count_samples(samples: Samples) -> int:
+    """How many there are, at least one."""
     count = len(samples) if isinstance(samples, Sized) else sum(1 for _ in samples)
     if not count:
-        raise BadInput("there are no samples, expected at least one", Where(), do="give samples with --data")
+        raise BadInput(
+            "there are no samples, expected at least one",
+            Where(),
+            do=f"give samples with {spell_option('data')}",
+        )
     return count
 
 
@@ -202,18 +225,19 @@ class _Parts:
     judging: list[int]
 
 
-def _split_samples(count: int, most: int, *, has_judges: bool) -> _Parts:
+def _split_samples(numbers: Sequence[int], most: int, *, has_judges: bool) -> _Parts:
     """One of k samples calibrates, a third at most; of the others one in three chooses, the rest judges.
 
     Where others judge, the rest chooses. Of two samples one calibrates; a single one does everything. Which
     one of neighbours it is, is drawn: data often come in turns, of classes or cameras, and a fixed step would
     give a part only some of them.
     """
+    count = len(numbers)
     if count == 1:
-        return _Parts([0], [0], [0])
+        return _Parts(list(numbers), list(numbers), list(numbers))
     step = max(2 if count == 2 or not has_judges else 3, -(-count // most))
     generator = np.random.default_rng(SEED)
-    calibrating, others = _draw_from_each(range(count), step, generator)
+    calibrating, others = _draw_from_each(numbers, step, generator)
     if not has_judges or len(others) == 1:
         return _Parts(calibrating, others, others)
     return _Parts(calibrating, *_draw_from_each(others, 3, generator))
@@ -274,7 +298,7 @@ def _make_random_values(expected: TensorType, generator: np.random.Generator) ->
 
 def _make_random_samples(graph: Graph) -> BuildSamples:
     samples = _RandomSamples(graph)
-    parts = _split_samples(RANDOM_SAMPLES, RANDOM_SAMPLES, has_judges=True)
+    parts = _split_samples(range(RANDOM_SAMPLES), RANDOM_SAMPLES, has_judges=True)
     choosing, judging = (
         LabelledSamples(SampleSelection(samples, n)) for n in (parts.choosing, parts.judging)
     )

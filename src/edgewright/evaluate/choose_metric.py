@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from edgewright.config.build import AUTO, split_metric
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.core.optional import require
@@ -51,7 +52,7 @@ def choose_metric(
         if not fitting:
             raise UsageError(
                 f"the metric '{shown(name)}' compares answers, and every output has a single value",
-                do="choose another one, as in --metric closeness",
+                do=f"choose another one, as in {spell_option('metric', CLOSENESS)}",
             )
         _check_shapes(graph, measure, fitting)
         chosen |= dict.fromkeys(fitting, name)
@@ -106,7 +107,7 @@ def _choose(graph: Graph, labels: Labels | None, labelled: list[str], classes: l
         return _make_metric(chosen, reason)
     reason = f"the outputs need not be classes{unused}"
     if not unused and any(_count_elements(graph, name) > 1 for name in graph.outputs):
-        reason += "; --metric same-answers compares the largest one, labels are better"
+        reason += f"; {spell_option('metric', SAME)} compares the largest one, labels are better"
     return _make_metric(chosen, reason)
 
 
@@ -127,7 +128,7 @@ def _choose_by_labels(graph: Graph, labels: Labels, classes: list[str], labelled
             return _make_metric(dict.fromkeys(fitting, name), f"labels are {labels.kind}")
     raise UsageError(
         f"labels are {labels.kind}, and which outputs they are of cannot be told",
-        do=f"say how they are used, as in --metric {LABEL_USES[labels.kind]}",
+        do=f"say how they are used, as in {spell_option('metric', LABEL_USES[labels.kind])}",
     )
 
 
@@ -168,7 +169,7 @@ def _check_shapes(graph: Graph, measure: Measure, outputs: Sequence[str]) -> Non
             described = ", ".join(f"'{shown(name)}' {list(shape)}" for name, shape in shapes.items())
             raise UsageError(
                 f"the metric '{shown(measure.name)}' cannot look at the outputs {described}: {misfit}",
-                do="choose another metric, or name the output: --metric OUTPUT=NAME",
+                do=f"choose another metric, or name the output: {spell_option('metric', 'OUTPUT=NAME')}",
             )
 
 
@@ -178,13 +179,14 @@ def _check_labels(
     """Labels of another kind than the metric takes are refused, and missing ones where it needs them."""
     if measure.needs_labels and labels is None:
         raise UsageError(
-            f"the metric {shown(name)} needs labels, and none were found", do="give them with --labels FILE"
+            f"the metric {shown(name)} needs labels, and none were found",
+            do=f"give them with {spell_option('labels', 'FILE')}",
         )
     takes = measure.label_kind
     if labels is not None and takes not in {None, ANY, labels.kind}:
         raise UsageError(
             f"labels are {labels.kind}, the metric {shown(name)} takes {takes}",
-            do=f"labels of this kind are for --metric {LABEL_USES[labels.kind]}",
+            do=f"labels of this kind are for {spell_option('metric', LABEL_USES[labels.kind])}",
         )
     if measure.needs_labels and takes == CLASSES and labels is not None and not labelled:
         raise _make_label_error(graph, labels)
@@ -218,5 +220,5 @@ def _make_label_error(graph: Graph, labels: Labels) -> UsageError:
     return UsageError(
         f"labels reach up to {labels.largest}, expected an output with one row of more classes, "
         f"found {outputs}",
-        do=f"check that the labels are numbers of classes from 0, or use --metric {other}",
+        do=f"check that the labels are numbers of classes from 0, or use {spell_option('metric', other)}",
     )

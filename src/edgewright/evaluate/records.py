@@ -1,6 +1,15 @@
 """What an evaluation measured, as plain records."""
 
+import re
 from dataclasses import dataclass
+
+# The folders of a file in a name such as wer:FOLDER/ALPHABET or OUTPUT=FOLDER/FILE.py:FUNCTION.
+_FOLDERS = re.compile(r"(?<![^:=,])[^:=,]*/(?=[^:=,/]*(?:[:,]|$))")
+
+
+def shorten_metric_name(name: str) -> str:
+    """The name of a metric for readers: files without their folders."""
+    return _FOLDERS.sub("", name)
 
 
 @dataclass(frozen=True)
@@ -22,7 +31,12 @@ class Metric:
     @property
     def title(self) -> str:
         """The head of a column of its figures."""
-        return "score" if self.each else self.name
+        return "score" if self.each else self.short_name
+
+    @property
+    def short_name(self) -> str:
+        """Its name for readers."""
+        return shorten_metric_name(self.name)
 
     def find_name(self, output: str) -> str:
         """The metric that one output is judged by."""

@@ -13,6 +13,10 @@ from edgewright.data.labels import Label
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 
 
+class RunnerLate(Exception):
+    """A runner was ended before it had an answer."""
+
+
 @dataclass(frozen=True)
 class EvaluatedSample:
     """A sample, what the float model gives for it, and its label where that is known."""
@@ -30,11 +34,12 @@ def run_in_turn(
 ) -> Iterator[Outputs]:
     """Samples and their outputs in the order of the samples, each by the first runner that is free.
 
-    After the end, of ``time.monotonic()``, none is begun but the first ones, so many at least.
+    After the end, of ``time.monotonic()``, none is begun but the first ones, so many at least. A runner that
+    is late ends all.
     """
     in_time = stop_at(samples, end, least)
     if len(runs) == 1:
-        return ((sample, runs[0](sample.inputs)) for sample in in_time)
+        return _run_alone(runs[0], in_time)
     return _share_samples(runs, in_time, end, least)
 
 
@@ -44,6 +49,15 @@ def stop_at(samples: Iterator[EvaluatedSample], end: float, least: int = 1) -> I
         if place >= least and time.monotonic() > end:
             return
         yield sample
+
+
+def _run_alone(run: Run, samples: Iterator[EvaluatedSample]) -> Iterator[Outputs]:
+    for sample in samples:
+        try:
+            outputs = run(sample.inputs)
+        except RunnerLate:
+            return
+        yield sample, outputs
 
 
 def _share_samples(
@@ -58,6 +72,8 @@ def _share_samples(
         try:
             # It may have waited for a runner until its time was up.
             return run(sample.inputs) if place < least or time.monotonic() <= end else None
+        except RunnerLate:
+            return None
         finally:
             free.put(run)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import shown
 from edgewright.evaluate.loss import FEWEST, count_needed_samples
 from edgewright.evaluate.records import Accuracy, Loss
@@ -11,6 +12,7 @@ MET, NOT_PROVEN, MISSED, NO_LIMIT = "met", "not proven", "missed", "no limit"
 # Simulation and emulator disagree where their difference is beyond chance and beyond this part of the limit.
 WORTH_TELLING = 0.25
 DISAGREEMENT = "simulation and emulator disagree"
+NO_EMULATION = "the emulator had time for no sample"
 # Trained models that are right less often than this mostly have samples that are not as in training.
 LOWEST_USUAL = 0.5
 # What loses more than this part of the limit is near to it.
@@ -120,7 +122,7 @@ def _describe_doubt(loss: Loss, limit: float, needed: int | None) -> str:
     if needed is None and loss.points < NEAR_PART * limit:
         return (
             f"{lost}: samples differ so much that even many times as many would not prove the limit of "
-            f"{limit:g}; a metric of the task may (--metric)"
+            f"{limit:g}; a metric of the task may ({spell_option('metric')})"
         )
     if needed is None:
         return f"{lost}: too near to the limit of {limit:g} to be proven"

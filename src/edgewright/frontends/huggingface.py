@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError, Where, shown
+from edgewright.core.errors import BadInput, EnvironmentProblem, UnsupportedFeature, UsageError, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.core.json_text import parse_json
 from edgewright.core.optional import require
@@ -70,7 +70,14 @@ def _name_architecture(config: dict[str, Any]) -> str:
 
 def _find_architecture(transformers: Any, name: str) -> Any:
     """The class of a model; None where transformers has none of that name."""
-    kind = getattr(transformers, name, None) if name.isidentifier() else None
+    try:
+        kind = getattr(transformers, name, None) if name.isidentifier() else None
+    except ImportError as problem:
+        # Another package that does not fit, torchvision mostly, is only named by what it was raised from.
+        raise EnvironmentProblem(
+            f"transformers cannot import '{shown(name)}': {shown(problem.__cause__ or problem)}",
+            do="install transformers and torch again, and torchvision of the same build where it is there",
+        ) from problem
     return kind if hasattr(kind, "from_pretrained") else None
 
 

@@ -60,7 +60,8 @@ class PlainLines:
         """A last line, if the work was long and no part of other work."""
         self._works = [each for each in self._works if each is not work]
         if work.seconds >= self._short and not self._works:
-            self._say(work, _share(work) if work.total and work.done < work.total else "done")
+            state = "stopped" if work.is_stopped else "done"
+            self._say(work, _share(work) if work.total and work.done < work.total else state)
 
     def _say(self, work: Work, state: str, left: str = "") -> None:
         titles = [each.title for each in self._works if each is not work] + [work.title]

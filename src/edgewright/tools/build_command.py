@@ -53,20 +53,19 @@ def run(  # noqa: PLR0913, PLR0917 - the groups of options, in their order
 
 
 def _check_verdict(record: "BuildRecord", report: Path, *, is_unproven_allowed: bool) -> None:
-    from edgewright.reports.html.verdict import ask_for_samples
+    from edgewright.reports.html.verdict import find_way_to_proof
 
     verdict = record.verdict
     if verdict.is_met is not False or (verdict.word == "not proven" and is_unproven_allowed):
         return
     if verdict.word == "not proven":
-        needed = verdict.needed
-        way = "mend what is named first" if needed is None else ask_for_samples(record, needed)
+        way = find_way_to_proof(record)
         raise AccuracyGate(
             f"the limit of --max-drop {record.max_drop:g} is not proven: {'; '.join(verdict.reasons)}",
             do=f"see {report}; {way}, or take it with --allow-unproven; all files were written",
         )
     raise AccuracyGate(
-        f"more points of {record.metric.name} are lost than the {record.max_drop:g} of --max-drop",
+        f"more points of {record.metric.short_name} are lost than the {record.max_drop:g} of --max-drop",
         do=f"see what costs most in {report}; all files were written",
     )
 

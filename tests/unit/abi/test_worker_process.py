@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from edgewright.abi import worker_process
-from edgewright.abi.worker_process import WorkerGone, WorkerProcess
+from edgewright.abi.worker_process import WorkerGone, WorkerLate, WorkerProcess, end_calls_at
 from edgewright.core.errors import BackendCrash, UsageError
 from tests.interrupts import LineStop, Stop, stop_after
 from tests.unit.abi.echo_worker import CODEC
@@ -91,6 +91,16 @@ def test_a_worker_that_takes_too_long_is_ended_and_says_so(start):
     with pytest.raises(BackendCrash, match="gave no answer to 'ask 2' in 1 s"):
         ask(worker, 2, seconds=30)
     assert not worker.is_alive
+
+
+def test_a_caller_sets_when_its_calls_end_whatever_the_worker_allows(start):
+    worker = start(seconds=60.0)
+    begun = time.monotonic()
+    with end_calls_at(begun + 60), end_calls_at(begun + 0.5), pytest.raises(WorkerLate, match="in 0"):
+        ask(worker, 1, seconds=30)
+    assert time.monotonic() - begun < 20
+    assert not worker.is_alive
+    assert ask(start(), 2)
 
 
 def test_a_worker_that_is_stopped_is_noticed_and_ended(start, monkeypatch):

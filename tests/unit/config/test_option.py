@@ -2,6 +2,7 @@ from dataclasses import FrozenInstanceError, dataclass
 
 import pytest
 
+from edgewright.config.build import BuildOutput
 from edgewright.config.declare import opt
 from edgewright.config.group import OptionGroup, build
 from edgewright.config.rules import Excludes
@@ -167,3 +168,9 @@ def test_a_missing_required_option_is_named_with_its_spelling():
 def test_rules_between_groups_come_before_what_is_not_built():
     with pytest.raises(UsageError, match="'--later' and '--count'"):
         build((Sample,), ({"needed": "f", "later": "x", "count": 1},), (Excludes("--later", "--count"),))
+
+
+def test_what_a_parser_expects_is_said_once():
+    option = BuildOutput.options()["time_limit"]
+    with pytest.raises(UsageError, match="has the value '40', expected a time with its unit"):
+        option.read([["40"]])

@@ -124,7 +124,7 @@ def test_three_means_do_not_fit_one_channel():
 
 
 def test_numbers_for_pixels_up_to_one_are_doubted():
-    assert "add --scale 1/255" in reader(mean=(0.485,), std=(0.229,)).find_mistake()
+    assert "add scale=1/255" in reader(mean=(0.485,), std=(0.229,)).find_mistake()
     assert not reader(mean=(127.5,), std=(127.5,)).find_mistake()
     assert not reader().find_mistake()
 

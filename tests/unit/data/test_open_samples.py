@@ -62,7 +62,7 @@ def test_defaults_for_images_are_said(tmp_path):
 def test_doubtful_numbers_are_said(tmp_path):
     picture(tmp_path / "a.png", 1)
     samples = open_samples(ONE, tmp_path, preprocessing=ew.Preprocessing(mean=(0.5,), std=(0.5,)))
-    assert "add --scale 1/255" in list_data_notes(samples)[1]
+    assert "add scale=1/255" in list_data_notes(samples)[1]
 
 
 def test_all_damaged_images_are_in_one_error(tmp_path):

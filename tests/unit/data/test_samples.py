@@ -9,7 +9,7 @@ import pytest
 import edgewright.ops  # noqa: F401 - fills the registry
 from edgewright.core.errors import BadInput, ShapeMismatch
 from edgewright.data.audio import AudioSamples
-from edgewright.data.copies import leave_out_copies
+from edgewright.data.copies import read_unique_samples
 from edgewright.data.sample_format import SampleFormat
 from edgewright.data.samples import DataRequest, read_samples
 from edgewright.ir.text import parse
@@ -57,24 +57,44 @@ def test_data_that_come_in_turns_have_all_kinds_in_every_part(period):
         assert {number % period for number in part.numbers} == set(range(period))
 
 
-def test_copies_judge_nothing():
-    few = np.repeat(np.eye(6, 3, dtype=np.float32) + np.arange(6, dtype=np.float32)[:, None], 10, 0)
-    result = leave_out_copies(read_samples(GRAPH, DataRequest(few, labels=list(range(60)))))
-    parts = (result.choosing, result.judging)
-    assert [len(part.selection) for part in parts] == [1, 1]
-    for part in parts:
+def _list_parts(samples):
+    return [samples.calibration, samples.choosing.selection, samples.judging.selection]
+
+
+def test_of_copies_one_counts_and_the_parts_are_as_large_as_without_them():
+    data = np.arange(90, dtype=np.float32).reshape(30, 3)
+    alone = read_unique_samples(GRAPH, DataRequest(data))
+    request = DataRequest(np.repeat(data, 9, 0), labels=list(range(270)))
+    result = read_unique_samples(GRAPH, request)
+    assert [len(part) for part in _list_parts(result)] == [len(part) for part in _list_parts(alone)]
+    values = [sample["x"].tobytes() for part in _list_parts(result) for sample in part]
+    assert len(set(values)) == len(values) == 30
+    for part in (result.choosing, result.judging):
         assert part.labels.values == list(part.selection.numbers)
-    assert "are copies of others and are left out: 1 judge, 1 choose" in result.notes[-1]
+    assert result.notes[-1] == "of 270 samples 240 are copies of others and are left out: 30 count"
+    assert not any("copies" in note for note in alone.notes)
 
 
-def test_one_copy_among_many_is_left_out_and_no_other():
-    data = np.arange(180, dtype=np.float32).reshape(60, 3)
-    whole = read_samples(GRAPH, DataRequest(data))
-    judged = whole.judging.selection.numbers
-    data[judged[3]] = data[whole.calibration.numbers[0]]
-    left = leave_out_copies(read_samples(GRAPH, DataRequest(data)))
-    assert left.judging.selection.numbers == judged[:3] + judged[4:]
-    assert left.choosing.selection.numbers == whole.choosing.selection.numbers
+def test_copies_of_data_named_apart_judge_nothing_that_they_calibrated_or_chose():
+    data = np.arange(36, dtype=np.float32).reshape(12, 3)
+    request = DataRequest(data, eval_data=np.concatenate([data[:3], data[:3] + 100, data[:3] + 100]))
+    result = read_unique_samples(GRAPH, request)
+    assert result.judging.selection.numbers == (3, 4, 5)
+    assert result.notes[-1] == "of 21 samples 6 are copies of others and are left out: 15 count"
+    same = read_unique_samples(GRAPH, DataRequest(data, eval_data=data))
+    assert len(same.judging.selection) == 1
+
+
+def test_one_copy_is_said_as_one():
+    data = np.arange(36, dtype=np.float32).reshape(12, 3)
+    data[7] = data[2]
+    result = read_unique_samples(GRAPH, DataRequest(data))
+    assert result.notes[-1] == "of 12 samples one is a copy of another and is left out: 11 count"
+
+
+def test_a_single_sample_is_no_copy_of_itself():
+    one = np.ones((1, 3), np.float32)
+    assert read_unique_samples(GRAPH, DataRequest(one)).notes == read_samples(GRAPH, DataRequest(one)).notes
 
 
 def test_data_named_apart_judges_alone():

@@ -5,10 +5,12 @@ import sys
 import pytest
 
 from edgewright.config.build import METRICS
+from edgewright.config.spelling import spell_options
 from edgewright.core.errors import EnvironmentProblem, UsageError
 from edgewright.data.labels import TEXTS, Labels
 from edgewright.evaluate.choose_metric import CLOSENESS, RIGHT, SAME, choose_metric
 from edgewright.evaluate.metrics import MEASURES
+from edgewright.evaluate.records import Metric
 from edgewright.ir.text import parse
 
 SCORES = """
@@ -131,8 +133,25 @@ def test_labels_that_no_output_answers_are_said_to_be_unused(text, labels):
 
 
 def test_a_metric_that_fits_is_named_where_labels_do_not():
-    with pytest.raises(UsageError, match="or use --metric closeness"):
+    with pytest.raises(UsageError, match="or use metric=closeness"):
         choose_metric(parse(ONE_PROBABILITY), Labels([2]), RIGHT)
+    with spell_options({"metric": "--metric"}), pytest.raises(UsageError, match="or use --metric closeness"):
+        choose_metric(parse(ONE_PROBABILITY), Labels([2]), RIGHT)
+
+
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("wer:/data/alphabet.txt:0", "wer:alphabet.txt:0"),
+        ("cer:data/alphabet.txt", "cer:alphabet.txt"),
+        ("/data/judge.py:score", "judge.py:score"),
+        ("/net/a/out=judge/it.py:score,b=cosine", "/net/a/out=it.py:score,b=cosine"),
+        ("same-answers", "same-answers"),
+        ("map:cxcywh:0.5", "map:cxcywh:0.5"),
+    ],
+)
+def test_readers_see_the_file_of_a_metric_without_its_folders(name, short):
+    assert Metric(name, "", ("y",)).title == Metric(name, "", ("y",)).short_name == short
 
 
 def test_why_a_metric_was_taken_is_said_unless_it_was_asked_for():

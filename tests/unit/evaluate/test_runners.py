@@ -7,7 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from edgewright.evaluate.runners import EvaluatedSample, run_in_turn
+from edgewright.evaluate.runners import EvaluatedSample, RunnerLate, run_in_turn
+from edgewright.quantize.executor import OutOfTime
 
 
 def make_samples(count):
@@ -42,9 +43,22 @@ def test_once_the_time_is_up_no_sample_is_begun_but_the_first(count) -> None:
     assert len(list(run_in_turn([run_slowly] * count, make_samples(9), time.monotonic() - 1))) == 1
 
 
-def test_an_error_of_a_runner_is_raised() -> None:
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("error", [ZeroDivisionError, OutOfTime])
+def test_an_error_of_a_runner_is_raised(count, error) -> None:
     def fail(sample):
-        raise ZeroDivisionError
+        raise error
 
-    with pytest.raises(ZeroDivisionError):
-        list(run_in_turn([fail, fail], make_samples(3), math.inf))
+    with pytest.raises(error):
+        list(run_in_turn([fail] * count, make_samples(3), math.inf))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_runner_that_is_late_ends_all_and_keeps_what_came_before(count) -> None:
+    def run(sample):
+        if sample["x"][0] >= 3:
+            raise RunnerLate
+        return sample
+
+    samples = [sample for sample, _ in run_in_turn([run] * count, make_samples(9), math.inf)]
+    assert [int(sample.inputs["x"][0]) for sample in samples] == [0, 1, 2]

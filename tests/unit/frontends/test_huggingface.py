@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import edgewright as ew
 from edgewright.api.folder_data import prepare_folder_data, take_first_sample
 from edgewright.config.preprocessing import Preprocessing
-from edgewright.core.errors import BadInput, UnsupportedFeature, UsageError
+from edgewright.core.errors import BadInput, EnvironmentProblem, UnsupportedFeature, UsageError
 from edgewright.data.samples import DataRequest
 from edgewright.frontends.huggingface import read_texts
 from edgewright.tools.build_command import main
@@ -40,6 +41,29 @@ def test_pickled_weights_are_not_read(tmp_path):
     (tmp_path / "config.json").write_text("{")
     with pytest.raises(BadInput, match="the file is no JSON"):
         ew.convert(tmp_path)
+
+
+BROKEN = """__version__ = "5.0"
+
+
+def __getattr__(name):
+    if name == "BertModel":
+        raise ModuleNotFoundError("no module") from RuntimeError("operator torchvision::nms does not exist")
+    raise AttributeError(name)
+"""
+
+
+def test_packages_that_do_not_fit_are_a_problem_of_the_environment(tmp_path, monkeypatch):
+    (tmp_path / "transformers.py").write_text(BROKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "transformers", raising=False)
+    folder = tmp_path / "bert"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"architectures": ["BertModel"]}))
+    (folder / "model.safetensors").write_bytes(b"")
+    with pytest.raises(EnvironmentProblem, match="cannot import 'BertModel': operator torchvision::nms"):
+        ew.convert(folder)
+    sys.modules.pop("transformers", None)
 
 
 @pytest.mark.torch

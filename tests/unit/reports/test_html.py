@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from edgewright.analyse.records import Finding
-from edgewright.evaluate.verdict import judge_loss
+from edgewright.config.spelling import spell_options
+from edgewright.evaluate.verdict import NO_EMULATION, judge_loss
 from edgewright.reports.html import render_report
 from edgewright.reports.html.plotly_bundle import load_plotly_bundle
 from tests.browser.sample_build import HOSTILE, hostile, record
@@ -51,7 +52,7 @@ def test_what_is_not_proven_is_never_called_ready():
 def test_without_a_limit_nothing_is_called_ready_however_much_is_lost():
     lossy = judge_loss(replace(record().verdict.loss, points=40.0, low=35.0, high=45.0), None)
     head = text_of(replace(record(), verdict=lossy, max_drop=None)).partition('id="accuracy"')[0]
-    assert "To do: decide whether up to 45.00 points may be lost; --max-drop 1 has" in head
+    assert "To do: decide whether up to 45.00 points may be lost; max_drop=1 has" in head
     assert "runs on a device" not in head
     assert "ready" not in head.partition("<main>")[2]
 
@@ -59,13 +60,32 @@ def test_without_a_limit_nothing_is_called_ready_however_much_is_lost():
 def test_samples_that_were_not_run_for_time_are_not_asked_for_again():
     loss = replace(record().verdict.loss, high=2.0, samples=12)
     doubtful = replace(record(), verdict=judge_loss(loss, 1.0))
-    asked = "give it more time with --time-limit, which was enough for 12 of 900 samples, or take it unproven"
+    asked = (
+        "give it more time with time_limit=..., which was enough for 12 of 900 samples, or take it unproven"
+    )
     many = replace(doubtful.samples, judged=tuple(range(900)))
     assert asked in text_of(replace(doubtful, samples=many))
     none_left = replace(doubtful.samples, judged=tuple(range(12)))
-    assert "more samples that judge (--eval-data" in text_of(replace(doubtful, samples=none_left))
+    assert "more samples that judge (eval_data=...; of data=... fewer than half do)" in text_of(
+        replace(doubtful, samples=none_left)
+    )
     few = judge_loss(replace(loss, samples=5), 1.0)
     assert "which was enough for 5 of 900 samples" in text_of(replace(doubtful, verdict=few, samples=many))
+
+
+def test_a_command_is_asked_for_by_its_options():
+    loss = replace(record().verdict.loss, high=2.0, samples=12)
+    doubtful = replace(record(), verdict=judge_loss(loss, 1.0))
+    few = replace(doubtful.samples, judged=tuple(range(12)))
+    with spell_options({"eval_data": "--eval-data", "data": "--data"}):
+        text = text_of(replace(doubtful, samples=few))
+    assert "more samples that judge (--eval-data; of --data fewer than half do)" in text
+
+
+def test_an_emulator_that_had_no_time_is_given_more():
+    verdict = judge_loss(record().verdict.loss, 10.0, doubts=(NO_EMULATION,))
+    text = text_of(replace(record(), verdict=verdict, max_drop=10.0))
+    assert "To do: give it more time with time_limit=...: the emulator runs" in text
 
 
 def test_the_same_record_gives_the_same_bytes():

@@ -77,6 +77,16 @@ def test_work_that_fails_is_not_called_done(capsys):
     assert capsys.readouterr().err == "x: 0 of 5, 0 s\n"
 
 
+def test_work_without_a_total_that_is_interrupted_is_not_called_done(capsys):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        listen_to_progress(PlainLines(short=0, every=0)),
+        announce_progress("build"),
+    ):
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == "build: stopped, 0 s\n"
+
+
 def test_a_title_from_a_model_cannot_steer_the_terminal(capsys):
     with listen_to_progress(PlainLines(short=0)), announce_progress("a\x1b[2J"):
         pass

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.data.labels import ARRAYS
@@ -83,5 +84,5 @@ def check_form(metric: str, form: str) -> None:
     if form not in FORMS:
         raise UsageError(
             f"boxes of the metric '{metric}' are '{shown(form, 60)}', expected one of {', '.join(FORMS)}",
-            do=f"name the order of their four numbers, as in --metric {metric}:yxyx",
+            do=f"name the order of their four numbers, as in {spell_option('metric', f'{metric}:yxyx')}",
         )

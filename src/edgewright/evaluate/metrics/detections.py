@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UsageError, shown
 from edgewright.core.numbers import Array
 from edgewright.core.optional import require
@@ -194,7 +195,8 @@ def _read_overlap(text: str) -> float:
     if not 0 < overlap < 1:
         raise UsageError(
             f"the overlap of the metric 'map' is '{shown(text, 60)}', expected a number between 0 and 1",
-            do="give the share from which boxes suppress each other, as in --metric map:cxcywh:0.5",
+            do="give the share from which boxes suppress each other, as in "
+            f"{spell_option('metric', 'map:cxcywh:0.5')}",
         )
     return overlap
 

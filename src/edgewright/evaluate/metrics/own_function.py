@@ -10,6 +10,7 @@ from typing import Any
 from edgewright.config.build import split_metric
 from edgewright.core.errors import EdgewrightError, UsageError, Where, shown
 from edgewright.evaluate.metrics.measure import ANY, Answer, MeanMeasure
+from edgewright.evaluate.records import shorten_metric_name
 
 OwnFunction = Callable[..., float]
 FORM = "a function of (output, reference, label) that returns a number, 1 for a perfect output"
@@ -25,7 +26,7 @@ class OwnMeasure(MeanMeasure):
     def __init__(self, name: str, function: OwnFunction) -> None:
         self._name, self._function = name, function
         self._count = _count_arguments(name, function)
-        self.name, self.text = name, f"mean over samples of {name}"
+        self.name, self.text = name, f"mean over samples of {shorten_metric_name(name)}"
         self.is_joint = next(iter(inspect.signature(function).parameters)) == ALL_OUTPUTS
 
     def is_of(self, function: OwnFunction) -> bool:

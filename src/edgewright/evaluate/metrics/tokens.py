@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import Array
 from edgewright.evaluate.metrics.measure import Answer, Measure, Sums
@@ -66,7 +67,7 @@ def find_tokens(answer: Answer) -> tuple[Array, Array]:
         raise UsageError(
             f"perplexity needs the input with the {steps} tokens of the output's steps, found "
             f"{', '.join(fitting) or 'none of whole numbers'}",
-            do="use --metric same-answers, or name the input 'input_ids'",
+            do=f"use {spell_option('metric', 'same-answers')}, or name the input 'input_ids'",
         )
     tokens = answer.inputs[name].reshape(-1)[1:].astype(np.int64)
     mask = answer.inputs.get(MASK)

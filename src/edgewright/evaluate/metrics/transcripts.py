@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from edgewright.config.spelling import spell_option
 from edgewright.core.errors import BadInput, UsageError, Where, shown
 from edgewright.core.files import read_limited
 from edgewright.core.json_text import parse_json
@@ -99,7 +100,7 @@ class _Transcripts(Measure):
         raise UsageError(
             f"which symbol of '{shown(self.name)}' is the blank cannot be told: the first is the best of "
             f"{100 * shares[0]:.0f} % of the steps, the last of {100 * shares[1]:.0f} %",
-            do=f"say its number: --metric {shown(self.unit)}:{shown(self._alphabet)}:0",
+            do=f"say its number: {spell_option('metric', f'{self.unit}:{shown(self._alphabet)}:0')}",
         )
 
     def _place_symbols(self, blank: int, count: int) -> list[str]:

@@ -7,9 +7,10 @@ from edgewright.analyse.records import Finding, Layer
 from edgewright.build.candidates import AS_GIVEN
 from edgewright.build.measured_advice import CHOICE, NO_PRECISION
 from edgewright.build.records import BuildRecord, Candidate
+from edgewright.config.spelling import spell_option
 from edgewright.core.quantities import format_bytes
-from edgewright.evaluate.records import Accuracy, Loss
-from edgewright.evaluate.verdict import DISAGREEMENT, MET, MISSED, NO_LIMIT, NOT_PROVEN
+from edgewright.evaluate.records import Accuracy, Loss, shorten_metric_name
+from edgewright.evaluate.verdict import DISAGREEMENT, MET, MISSED, NO_EMULATION, NO_LIMIT, NOT_PROVEN
 from edgewright.reports.html.words import (
     format_db,
     format_duration,
@@ -118,7 +119,7 @@ def find_worst_layer(record: BuildRecord) -> Layer | None:
 def _describe_measure(record: BuildRecord) -> str:
     """What is measured comes before all figures, and why where nobody asked for it."""
     why = f" ({record.metric.reason})" if record.metric.reason else ""
-    return f"Measured by {format_name(record.metric.name)}: {record.metric.text}{why}."
+    return f"Measured by {format_name(record.metric.short_name)}: {record.metric.text}{why}."
 
 
 def _describe_build(record: BuildRecord) -> str:
@@ -161,7 +162,7 @@ def _name_output(record: BuildRecord, best: Accuracy) -> str:
 def _describe_score(record: BuildRecord, best: Accuracy) -> str:
     count = "one sample" if best.samples == 1 else f"{best.samples} samples"
     samples = f"{count} that neither calibrated nor chose"
-    name = record.metric.find_name(best.output)
+    name = shorten_metric_name(record.metric.find_name(best.output))
     if name == "right-answers":
         return f"answers {format_percent(best.score)} of {samples} correctly"
     if name == "same-answers":
@@ -183,26 +184,42 @@ def _describe_next_step(record: BuildRecord) -> str:
     if hindrance := _find_obstacle(record):
         return f"To do: {hindrance}."
     verdict = record.verdict
-    if verdict.word == NOT_PROVEN and verdict.needed is not None:
-        return f"To do: {ask_for_samples(record, verdict.needed)}, or take it unproven."
+    if verdict.word == NOT_PROVEN and (verdict.needed is not None or verdict.reasons[0] == NO_EMULATION):
+        return f"To do: {find_way_to_proof(record)}, or take it unproven."
     if verdict.reasons and verdict.word != MISSED:
         return "To do: find out what the reasons above come from before it goes to a device."
     if verdict.word == MISSED:
         return _describe_way_out(record)
     if verdict.word == NO_LIMIT:
         lost = f"up to {max(0.0, verdict.loss.high):.2f} points"
-        return f"To do: decide whether {lost} may be lost; --max-drop 1 has the build judge it by one."
+        option = spell_option("max_drop", "1")
+        return f"To do: decide whether {lost} may be lost; {option} has the build judge it by one."
     more = "before it runs on a device; the findings below would make it more accurate"
     return f"To do: nothing{f' {more}' if list_remedies(record) else ', it is ready to run on a device'}."
 
 
-def ask_for_samples(record: BuildRecord, needed: int) -> str:
+def find_way_to_proof(record: BuildRecord) -> str:
+    """What would prove a limit that is not proven."""
+    verdict = record.verdict
+    if verdict.needed is not None:
+        return _ask_for_samples(record, verdict.needed)
+    if verdict.reasons[0] == NO_EMULATION:
+        return f"{_ask_for_time()}: the emulator runs what the simulation only stands in for"
+    return "mend what is named first"
+
+
+def _ask_for_samples(record: BuildRecord, needed: int) -> str:
     """More of them, or the time to run those that are there."""
     run, given = record.verdict.loss.samples, len(record.samples.judged)
     if run >= given:
-        return f"give {needed - run} more samples that judge (--eval-data; of --data fewer than half do)"
-    time = f"give it more time with --time-limit, which was enough for {run} of {given} samples"
+        named = f"{spell_option('eval_data')}; of {spell_option('data')} fewer than half do"
+        return f"give {needed - run} more samples that judge ({named})"
+    time = f"{_ask_for_time()}, which was enough for {run} of {given} samples"
     return time if needed <= given else f"{time}, and {needed - given} more samples"
+
+
+def _ask_for_time() -> str:
+    return f"give it more time with {spell_option('time_limit')}"
 
 
 def _describe_way_out(record: BuildRecord) -> str:
@@ -217,7 +234,7 @@ def _find_way_out(record: BuildRecord, allowed: str) -> str:
     op, more = "op that simulation and emulator compute differently", f"or allow more than {allowed}"
     ways = (
         (differs, f"edgewright debug finds the first {op}; {more}"),
-        (bool(unbuilt), f"give it more time with --time-limit, for {', '.join(unbuilt)}; {more}"),
+        (bool(unbuilt), f"{_ask_for_time()}, for {', '.join(unbuilt)}; {more}"),
         (
             NO_PRECISION in kinds,
             f"allow more than {allowed}, or change the model: no precision keeps it on these samples",
