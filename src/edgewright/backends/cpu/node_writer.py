@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from edgewright.backends.cpu.column_products import write_column_sums
 from edgewright.backends.cpu.exact_products import write_exact_sums
 from edgewright.backends.cpu.fused_steps import can_combine, combine_in_one_pass
 from edgewright.backends.cpu.halves import HalfArithmetic, halve_value, look_up_half
@@ -138,6 +139,8 @@ class NodeWriter(Writer):
             sums = self._write_wide_sums(lowering, node, form, form.wide)
         elif form.zero is not None:
             sums = [write_matrix_sums(self, node, form.zero)]
+        elif form.columns is not None:
+            sums = [write_column_sums(self, node, form.columns)]
         elif form.norm is not None:
             sums = [write_row_norm(self, self.value(node.inputs[0]), form.norm)]
         elif form.product is not None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from edgewright.backends.cpu.column_products import ColumnProduct
 from edgewright.backends.cpu.fused_products import multiply_in_one_pass
 from edgewright.backends.cpu.fused_steps import SumSteps, round_in_one_pass, split_in_one_pass
 from edgewright.backends.cpu.halves import HalfArithmetic
@@ -99,6 +100,8 @@ class SumForm:
     wide: WideSums | None = None
     # Of a product of two matrices of 16 bits: the integer of the first that stands for zero.
     zero: int | None = None
+    # Of a product of two matrices of 8 bits, the second of which has columns beyond a signed byte.
+    columns: ColumnProduct | None = None
     # Of rows that are normalized.
     norm: RowNorm | None = None
 
