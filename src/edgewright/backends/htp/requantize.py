@@ -69,6 +69,11 @@ class Rescaling:
     added: float
     bits: int
 
+    @property
+    def half_up(self) -> float:
+        """What is added where a product is rounded once: it only keeps halves from going down."""
+        return 2.0 ** -(self.bits + 1)
+
 
 def find_rescaling(ratio: float, most_parts: int = PART_BITS) -> Rescaling | None:
     """From steps of one scale to those of another.
