@@ -11,6 +11,7 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.matmul import MatMul
+from edgewright.ops.norm import LayerNorm
 from edgewright.ops.quant import Convert
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.reduce_softmax import Softmax
@@ -145,12 +146,22 @@ def test_more_shares_are_nearly_all_the_same(form: str, shares: int, least: floa
     assert measure_equal([draw_rows(form, seed, shares) for seed in range(8)]) > least
 
 
-def test_norms_of_16_bits_are_nearly_all_the_same() -> None:
+@pytest.mark.parametrize(("form", "least"), [("w8a16", 0.995), ("w8a8", 0.9985)])
+def test_norms_are_nearly_all_the_same(form: str, least: float) -> None:
     nets = []
     for seed in range(4):
-        net = RandomNet("w8a16", np.random.default_rng(seed))
+        net = RandomNet(form, np.random.default_rng(seed))
         nets.append(net.finish(normalize(net)))
-    assert measure_equal(nets) > 0.995
+    assert measure_equal(nets) > least
+
+
+def test_norms_of_bytes_with_weights_of_both_signs_are_the_same() -> None:
+    nets = []
+    for seed in range(4):
+        net = RandomNet("w8a8", np.random.default_rng(seed))
+        constants = [net.add_constant(net.random.normal(0, 1, 64)) for _ in range(2)]
+        nets.append(net.finish(net.add(LayerNorm(axes=(2,)), net.add_input(1, 48, 64), *constants)))
+    assert measure_equal(nets) > 0.9985
 
 
 @pytest.mark.parametrize("shape", [(1, 17, 192), (17, 192)])

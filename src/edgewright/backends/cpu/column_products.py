@@ -1,4 +1,4 @@
-"""Products of matrices whose columns are made to fit a signed byte, each by itself, written for the engine."""
+"""Products of matrices whose columns are made to fit a signed byte, each by itself, for the engine."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast

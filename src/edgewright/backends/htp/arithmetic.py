@@ -10,16 +10,13 @@ from edgewright.backends.htp.bent_sums import pass_bent, round_bent_words
 from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
 from edgewright.backends.htp.gated_sums import pass_gated
-from edgewright.backends.htp.mean_sums import average_axes, average_places
 from edgewright.backends.htp.matrices import multiply_matrices
+from edgewright.backends.htp.mean_sums import average_axes, average_places
 from edgewright.backends.htp.norm_sums import normalize_rows, scale_channels, scale_channels_wide
 from edgewright.backends.htp.products import round_product
 from edgewright.backends.htp.requantize import (
-    COARSE_BITS,
-    cut_sums,
     is_byte,
     is_wide,
-    multiplier,
     sum_weights,
 )
 from edgewright.backends.htp.resized_values import blend_places, repeat_places

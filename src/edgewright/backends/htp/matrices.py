@@ -14,7 +14,7 @@ UNITS, RECIPROCAL_BITS = 1 << 11, 16
 
 
 def multiply_matrices(graph: Graph, node: Node) -> SumForm | None:
-    """A product of two activations; columns of the second that fit no signed byte get a scale of their own."""
+    """A product of two activations; columns of the second that fit no signed byte get their own scales."""
     operands = node.inputs[:2]
     if any(node.inputs[2:]) or any(value in graph.constants for value in operands):
         return None
