@@ -1,5 +1,6 @@
 """Where HTP keeps values row after row instead of in blocks, which have kernels that round another way."""
 
+from edgewright.backends.cpu.patterns import cast_op
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.matmul import MatMul
 from edgewright.ops.rearrange import Transpose
@@ -11,10 +12,11 @@ SWAPPED = (0, 2, 1, 3)
 
 def is_flat_operand(graph: Graph, value: str, made: str) -> bool:
     """Whether what is made of a transposed value, element by element, goes to a product of matrices flat."""
-    if not any(isinstance(node.op, MatMul) for node in graph.consumers(made)):
+    if not any(cast_op(node, MatMul) for node in graph.consumers(made)):
         return False
     maker = graph.producer(value)
-    if maker is not None and isinstance(maker.op, Transpose) and maker.op.perm == SWAPPED:
+    swap = cast_op(maker, Transpose)
+    if swap is not None and swap.perm == SWAPPED:
         length = graph.types[value].shape[2]
         return not (isinstance(length, int) and length % BLOCK == 0 and FEWEST <= length < MOST)
     maker = _find_transpose(graph, maker)
@@ -23,7 +25,7 @@ def is_flat_operand(graph: Graph, value: str, made: str) -> bool:
 
 def _find_transpose(graph: Graph, maker: Node | None) -> Node | None:
     """What has turned a value that was only split and reshaped since."""
-    while maker is not None and not isinstance(maker.op, Transpose):
+    while maker is not None and cast_op(maker, Transpose) is None:
         maker = graph.producer(maker.inputs[0]) if maker.op.keeps_encoding else None
     return maker
 
