@@ -19,7 +19,7 @@ OPENINGS = frozenset("is has can may must needs to from as of with without".spli
 CEILINGS = {
     "abi": 14,
     "artifacts": 60,
-    "backends": 205,
+    "backends": 204,
     "config": 40,
     "core": 25,
     "frontends": 399,

@@ -11,7 +11,9 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.matmul import MatMul
+from edgewright.ops.norm import LayerNorm
 from edgewright.ops.quant import Convert
+from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.reduce_softmax import Softmax
 from tests.native.equality_cases import apply, normalize
 from tests.native.half_functions import measure_reciprocals
@@ -56,6 +58,46 @@ def scale_before_product(seed: int) -> Net:
     return graph, {"x": np.arange(1 << 16, dtype=np.uint16).reshape(shape), "z": second}
 
 
+def multiply_columns(zero: int, seed: int, *, is_turned: bool = False) -> Net:
+    """Bytes of all sizes: most columns of the second matrix fit no signed byte, each by another factor."""
+    random = np.random.default_rng(seed)
+    first, second = (random.integers(0, 256, shape).astype(np.uint8) for shape in ((3, 64, 32), (3, 32, 40)))
+    second = np.clip(second, *np.sort(random.integers(0, 256, (2, 1, 1, 40)), axis=0)).astype(np.uint8)
+    scales = np.exp(random.uniform(-5, -3, 2))
+    sums = (first - 100.0) @ (second.astype(np.float64) - zero)
+    step = float(scales.prod() * np.ptp(sums) / 240)
+    given = np.swapaxes(second, 1, 2) if is_turned else second
+    graph = Graph("g")
+    graph.add_input("x", make_type(first.shape, 8, float(scales[0]), -100))
+    graph.add_input("z", make_type(given.shape, 8, float(scales[1]), -zero))
+    made = make_type(sums.shape, 8, step, -int(np.clip(-sums.min() * scales.prod() / step, 0, 255)))
+    graph.add(Node("n", MatMul(transpose_in1=is_turned), ["x", "z"], ["y"]), [made])
+    graph.outputs = ["y"]
+    return graph, {"x": first, "z": np.ascontiguousarray(given)}
+
+
+def scale_turned(shape: tuple[int, ...], perm: tuple[int, ...]) -> Net:
+    """Every integer times one number, after a transpose and before a product with itself."""
+    graph, turned, step = Graph("g"), [shape[axis] for axis in perm], 0.0025542048
+    rows = (int(np.prod(turned[:-3])), *turned[-3:])
+    graph.add_input("x", make_type(shape, 8, step, -132))
+    graph.add(Node("t", Transpose(perm=perm), ["x"], ["turned"]), [make_type(tuple(turned), 8, step, -132)])
+    value = "turned"
+    if len(turned) > len(rows):
+        value = "rows"
+        graph.add(Node("r", Reshape(shape=rows), ["turned"], [value]), [make_type(rows, 8, step, -132)])
+    graph.add_constant("c", np.array(255, np.uint8), make_type((), 8, 0.25 / 255, 0))
+    scaled = make_type(rows, 8, 0.0006527456, -148)
+    graph.add(Node("m", ElementWiseMultiply(), [value, "c"], ["y"]), [scaled])
+    graph.add_input("z", make_type((*rows[:2], 16, rows[3]), 8, step, -128))
+    product = make_type((*rows[:3], 16), 8, 0.0004, -128)
+    graph.add(Node("p", MatMul(transpose_in1=True), ["y", "z"], ["out"]), [product])
+    graph.outputs = ["out"]
+    second = np.random.default_rng(0).integers(0, 256, (*rows[:2], 16, rows[3]))
+    x = np.resize(np.arange(256, dtype=np.uint8), shape)
+    return graph, {"x": x, "z": second.astype(np.uint8)}
+
+
 def draw_rows(form: str, seed: int, shares: int) -> Net:
     net = RandomNet(form, np.random.default_rng(seed))
     spread = float(np.exp(net.random.uniform(0, 3)))
@@ -77,6 +119,22 @@ def test_one_number_is_multiplied_coarsely_before_a_product() -> None:
         np.testing.assert_array_equal(simulated, emulated)
 
 
+@pytest.mark.parametrize("zero", [0, 60, 128, 200])
+def test_columns_of_bytes_that_are_not_symmetric_get_scales_of_their_own(zero: int) -> None:
+    nets = [multiply_columns(zero, seed, is_turned=bool(seed % 2)) for seed in range(4)]
+    for simulated, emulated in compare(nets):
+        np.testing.assert_array_equal(simulated, emulated)
+
+
+def test_turned_bytes_times_one_number_before_a_product_are_the_same() -> None:
+    swap = (0, 2, 1, 3)
+    shapes = [((1, 17, 4, 16), swap), ((1, 16, 4, 16), swap), ((1, 64, 4, 16), swap)]
+    shapes.append(((2, 17, 2, 4, 16), (2, 0, 3, 1, 4)))
+    for simulated, emulated in compare([scale_turned(shape, perm) for shape, perm in shapes]):
+        assert len(np.unique(emulated)) > 100
+        np.testing.assert_array_equal(simulated, emulated)
+
+
 @pytest.mark.parametrize("shares", [3, 8])
 def test_a_few_shares_of_16_bits_are_the_same(shares: int) -> None:
     for simulated, emulated in compare([draw_rows("w8a16", seed, shares) for seed in range(8)]):
@@ -88,12 +146,22 @@ def test_more_shares_are_nearly_all_the_same(form: str, shares: int, least: floa
     assert measure_equal([draw_rows(form, seed, shares) for seed in range(8)]) > least
 
 
-def test_norms_of_16_bits_are_nearly_all_the_same() -> None:
+@pytest.mark.parametrize(("form", "least"), [("w8a16", 0.995), ("w8a8", 0.9985)])
+def test_norms_are_nearly_all_the_same(form: str, least: float) -> None:
     nets = []
     for seed in range(4):
-        net = RandomNet("w8a16", np.random.default_rng(seed))
+        net = RandomNet(form, np.random.default_rng(seed))
         nets.append(net.finish(normalize(net)))
-    assert measure_equal(nets) > 0.995
+    assert measure_equal(nets) > least
+
+
+def test_norms_of_bytes_with_weights_of_both_signs_are_the_same() -> None:
+    nets = []
+    for seed in range(4):
+        net = RandomNet("w8a8", np.random.default_rng(seed))
+        constants = [net.add_constant(net.random.normal(0, 1, 64)) for _ in range(2)]
+        nets.append(net.finish(net.add(LayerNorm(axes=(2,)), net.add_input(1, 48, 64), *constants)))
+    assert measure_equal(nets) > 0.9985
 
 
 @pytest.mark.parametrize("shape", [(1, 17, 192), (17, 192)])

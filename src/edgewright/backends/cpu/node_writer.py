@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from edgewright.backends.cpu.byte_norms import write_byte_norm
+from edgewright.backends.cpu.column_products import write_column_sums
 from edgewright.backends.cpu.exact_products import write_exact_sums
 from edgewright.backends.cpu.fused_steps import can_combine, combine_in_one_pass
 from edgewright.backends.cpu.halves import HalfArithmetic, halve_value, look_up_half
@@ -136,6 +138,10 @@ class NodeWriter(Writer):
         given = self.graph.types[node.inputs[0]].encoding
         if form.wide is not None:
             sums = self._write_wide_sums(lowering, node, form, form.wide)
+        elif form.columns is not None:
+            sums = [write_column_sums(self, node, form.columns)]
+        elif form.byte_norm is not None:
+            sums = [write_byte_norm(self, self.value(node.inputs[0]), form.byte_norm)]
         elif form.zero is not None:
             sums = [write_matrix_sums(self, node, form.zero)]
         elif form.norm is not None:

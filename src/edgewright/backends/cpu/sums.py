@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from edgewright.backends.cpu.byte_norms import ByteNorm
+from edgewright.backends.cpu.column_products import ColumnProduct
 from edgewright.backends.cpu.fused_products import multiply_in_one_pass
 from edgewright.backends.cpu.fused_steps import SumSteps, round_in_one_pass, split_in_one_pass
 from edgewright.backends.cpu.halves import HalfArithmetic
@@ -99,6 +101,10 @@ class SumForm:
     wide: WideSums | None = None
     # Of a product of two matrices of 16 bits: the integer of the first that stands for zero.
     zero: int | None = None
+    # Of a product of two matrices of 8 bits, the second of which has columns beyond a signed byte.
+    columns: ColumnProduct | None = None
+    # Of rows of 8 bits that are normalized.
+    byte_norm: ByteNorm | None = None
     # Of rows that are normalized.
     norm: RowNorm | None = None
 
@@ -230,6 +236,7 @@ def round_sums(w: "Writer", sums: Sequence[str], form: SumForm, stored: TensorTy
     taken = SumSteps(form.steps, first, second)
     # Our kernel reads float32.
     is_float64 = bool(form.factors) or form.zero is not None or form.norm is not None
+    is_float64 = is_float64 or form.byte_norm is not None
     if not is_float64 and (name := round_in_one_pass(w, sums, taken, stored.dtype, zero, channels)):
         return name
     parts = [

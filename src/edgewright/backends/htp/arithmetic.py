@@ -10,15 +10,13 @@ from edgewright.backends.htp.bent_sums import round_bent_words
 from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
 from edgewright.backends.htp.fused_activations import pass_bent, pass_gated
+from edgewright.backends.htp.matrices import multiply_matrices
 from edgewright.backends.htp.mean_sums import average_axes, average_places
 from edgewright.backends.htp.norm_sums import normalize_rows, scale_channels, scale_channels_wide
 from edgewright.backends.htp.products import round_product
 from edgewright.backends.htp.requantize import (
-    COARSE_BITS,
-    cut_sums,
     is_byte,
     is_wide,
-    multiplier,
     sum_weights,
 )
 from edgewright.backends.htp.resized_values import blend_places, repeat_places
@@ -75,22 +73,6 @@ def _has_width(graph: Graph, node: Node, is_kind: Callable[[TensorType], bool]) 
     return all(is_kind(graph.types[value]) for value in values)
 
 
-def _matmul(graph: Graph, node: Node) -> SumForm | None:
-    """A product of two activations."""
-    operands = node.inputs[:2]
-    if any(node.inputs[2:]) or any(value in graph.constants for value in operands):
-        return None
-    a, b, y = (graph.types[value].encoding for value in (*operands, *node.outputs))
-    if a is None or b is None or y is None or operands[0] == operands[1]:
-        return None
-    factor = multiplier(a.scales[0], np.asarray(b.scales), y.scales[0], COARSE_BITS)
-    if factor is None:
-        return None
-    inputs = {value: Encoding((1.0,), e.offsets) for value, e in zip(operands, (a, b), strict=True)}
-    cut = Step("Mul", factor.cut[0].astype(np.float32))
-    return SumForm(inputs, {}, (cut, *cut_sums((factor.value / factor.cut)[0])))
-
-
 def _compute_hard_swish(graph: Graph, node: Node) -> SumForm | None:
     """HardSwish of 16 bits, by the product before it or as a table."""
     return pass_gated(graph, node) or gate_line(graph, node)
@@ -140,7 +122,7 @@ RULES: dict[type[Op], Rule] = {
     TransposeConv2d: round_product,
     FullyConnected: round_product,
     LayerNorm: normalize_rows,
-    MatMul: _matmul,
+    MatMul: multiply_matrices,
     ElementWiseAdd: _sum,
     ElementWiseMaximum: move_values,
     ElementWiseMinimum: move_values,

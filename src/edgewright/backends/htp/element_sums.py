@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
+from edgewright.backends.htp.flat_values import is_flat_operand
 from edgewright.backends.htp.requantize import (
     BENT_PARTS,
     add_number,
@@ -89,7 +90,7 @@ def _read_number(graph: Graph, name: str) -> float:
 
 
 def _scale_values(graph: Graph, node: Node, number: str) -> SumForm | None:
-    """Values times one number only get another scale."""
+    """Values times one number only get another scale; flat operands of a product are rounded once."""
     value = next(name for name in node.inputs if name != number)
     x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
     if x is None or y is None:
@@ -98,7 +99,8 @@ def _scale_values(graph: Graph, node: Node, number: str) -> SumForm | None:
     if way is None:
         return None
     constants = {number: np.full(graph.constants[number].shape, way.factor, np.float32)}
-    return SumForm({value: Encoding((1.0,), x.offsets)}, constants, (add_number(way.added),))
+    added = way.half_up if is_flat_operand(graph, value, node.outputs[0]) else way.added
+    return SumForm({value: Encoding((1.0,), x.offsets)}, constants, (add_number(added),))
 
 
 def move_values(graph: Graph, node: Node) -> SumForm | None:

@@ -41,7 +41,12 @@ def multiplier(given: float, weights: Array, stored: float, bits: int) -> Multip
     scales = weights.astype(f)
     largest = scales.max()
     with np.errstate(all="ignore"):
-        exact = ((f(given) * largest / f(stored)) * (scales / largest)).astype(np.float64)
+        return round_multiplier((f(given) * largest / f(stored)) * (scales / largest), bits)
+
+
+def round_multiplier(numbers: Array, bits: int) -> Multiplier | None:
+    """Multipliers of float32 that keep so many bits; None beyond float32."""
+    exact = numbers.astype(np.float64)
     if not np.all(np.isfinite(exact) & (exact > 0)):
         return None
     exponent = np.floor(np.log2(exact))
@@ -63,6 +68,11 @@ class Rescaling:
     factor: float
     added: float
     bits: int
+
+    @property
+    def half_up(self) -> float:
+        """What is added where a product is rounded once: it only keeps halves from going down."""
+        return 2.0 ** -(self.bits + 1)
 
 
 def find_rescaling(ratio: float, most_parts: int = PART_BITS) -> Rescaling | None:

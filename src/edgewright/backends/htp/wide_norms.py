@@ -31,8 +31,8 @@ def normalize_wide(graph: Graph, node: Node) -> SumForm | None:
         norm.axes,
         max(norm.epsilon, TINY) / x.scales[0] ** 2,
         step * WEIGHT_ONE / y.scales[0],
-        _spread(whole, norm.axes, rank),
-        _spread(added, norm.axes, rank),
+        spread_numbers(whole, norm.axes, rank),
+        spread_numbers(added, norm.axes, rank),
         FACTOR_BITS,
         MEAN_BITS,
     )
@@ -48,7 +48,7 @@ def _read_constant(graph: Graph, node: Node, port: int) -> Array | None:
     return (graph.constants[name].astype(np.float64) + encoding.offsets[0]) * encoding.scales[0]
 
 
-def _spread(numbers: Array, axes: tuple[int, ...], rank: int) -> Array:
+def spread_numbers(numbers: Array, axes: tuple[int, ...], rank: int) -> Array:
     """Numbers of the normalized axes in the rank of the input."""
     shape = [1] * rank
     for axis, length in zip(axes, numbers.shape, strict=True):

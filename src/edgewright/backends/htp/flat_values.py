@@ -1,0 +1,35 @@
+"""Where HTP keeps values row after row instead of in blocks, which have kernels that round another way."""
+
+from edgewright.backends.cpu.patterns import cast_op
+from edgewright.ir.graph import Graph, Node
+from edgewright.ops.matmul import MatMul
+from edgewright.ops.rearrange import Transpose
+
+# Axes of an image, the most that blocks have, and how lengths are divided into blocks.
+IMAGE_AXES, BLOCK, FEWEST, MOST = 4, 8, 16, 64
+SWAPPED = (0, 2, 1, 3)
+
+
+def is_flat_operand(graph: Graph, value: str, made: str) -> bool:
+    """Whether what is made of a transposed value, element by element, goes to a product of matrices flat."""
+    if not any(cast_op(node, MatMul) for node in graph.consumers(made)):
+        return False
+    maker = graph.producer(value)
+    swap = cast_op(maker, Transpose)
+    if swap is not None and swap.perm == SWAPPED:
+        length = graph.types[value].shape[2]
+        return not (isinstance(length, int) and length % BLOCK == 0 and FEWEST <= length < MOST)
+    maker = _find_transpose(graph, maker)
+    return maker is not None and _has_long_axes(graph, maker)
+
+
+def _find_transpose(graph: Graph, maker: Node | None) -> Node | None:
+    """What has turned a value that was only split and reshaped since."""
+    while maker is not None and cast_op(maker, Transpose) is None:
+        maker = graph.producer(maker.inputs[0]) if maker.op.keeps_encoding else None
+    return maker
+
+
+def _has_long_axes(graph: Graph, node: Node) -> bool:
+    """Whether more axes than an image has are longer than one."""
+    return sum(length != 1 for length in graph.types[node.outputs[0]].shape) > IMAGE_AXES
