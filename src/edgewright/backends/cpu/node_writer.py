@@ -11,7 +11,7 @@ from edgewright.backends.cpu.halves import HalfArithmetic, halve_value, look_up_
 from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.packed import is_packed
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
-from edgewright.backends.cpu.row_norms import write_row_norm
+from edgewright.backends.cpu.row_norms import RowNorm, normalize_in_one_pass, write_row_norm
 from edgewright.backends.cpu.sums import (
     BYTE,
     PLAIN,
@@ -139,7 +139,7 @@ class NodeWriter(Writer):
         elif form.zero is not None:
             sums = [write_matrix_sums(self, node, form.zero)]
         elif form.norm is not None:
-            sums = [write_row_norm(self, self.value(node.inputs[0]), form.norm)]
+            return [self._normalize(node, form, form.norm)]
         elif form.product is not None:
             assert given is not None
             zero = np.asarray(-given.offsets[0], np.uint8)
@@ -147,6 +147,12 @@ class NodeWriter(Writer):
         else:
             sums = [self._write_whole(lowering, node, form)]
         return [round_sums(self, sums, form, stored, stored.rank - 1)]
+
+    def _normalize(self, node: Node, form: SumForm, norm: RowNorm) -> str:
+        value, stored = self.value(node.inputs[0]), self.graph.types[node.outputs[0]]
+        assert stored.encoding is not None
+        whole = normalize_in_one_pass(self, value, norm, stored.shape, -stored.encoding.offsets[0])
+        return whole or round_sums(self, [write_row_norm(self, value, norm)], form, stored, stored.rank - 1)
 
     def _combine(self, node: Node, form: SumForm) -> list[str]:
         """Both sides as they are stored: our kernel counts, combines and rounds them."""

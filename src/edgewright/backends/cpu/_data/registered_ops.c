@@ -69,6 +69,7 @@ static const int WIDE_IMAGES[] = {UINT16_TYPE, INT8_TYPE, FLOAT_TYPE, FLOAT_TYPE
 static const int BYTE_ROWS[] = {UINT8_TYPE, DOUBLE_TYPE, DOUBLE_TYPE};
 static const int WORD_ROWS[] = {UINT16_TYPE, INT32_TYPE, INT32_TYPE};
 static const int HALF_ROWS[] = {FLOAT_TYPE, DOUBLE_TYPE};
+static const int NORM_ROWS[] = {UINT16_TYPE, DOUBLE_TYPE, DOUBLE_TYPE};
 
 static const char *name_of(const Op *op) { return op->title; }
 static const char *provider_of(const Op *op) { (void)op; return NULL; }
@@ -97,6 +98,7 @@ static Op OPS[] = {
     DECLARE(byte_shares, bytes, "ShareBytes", BYTE_ROWS, 3, UINT8_TYPE, 1),
     DECLARE(word_shares, bytes, "ShareWords", WORD_ROWS, 3, UINT16_TYPE, 1),
     DECLARE(half_shares, bytes, "ShareHalves", HALF_ROWS, 2, FLOAT_TYPE, 1),
+    DECLARE(norm, bytes, "NormalizeWords", NORM_ROWS, 3, UINT16_TYPE, 1),
 };
 
 typedef struct {

@@ -1,5 +1,6 @@
-/* Rows of numbers as shares of one, with the operations of numpy's form of it (backends/htp): sums are exact, so that
- * their order does not matter, and nothing is left to a library's own exponential function. */
+/* Rows of numbers: as shares of one, and normalized. Operations are those of numpy (backends/htp) or of the engine's
+ * ops (row_norms.py): sums are exact, so that their order does not matter, and nothing is left to a library's own
+ * exponential function. */
 
 enum { EXPONENT_BITS = 22, POWER_BITS = 16, SHARE_BITS = 15, RECIPROCAL_BITS = 16, TURNS = 5 };
 /* Parabolas of the reciprocal of a sum, and terms of the exponential function. */
@@ -199,4 +200,51 @@ static void compute_half_shares(void *state, void *context) {
   if (out == NULL) return;
   const int64_t rows = count_rows(&shape, &width);
   for (int64_t row = 0; row < rows; row++) share_halves(&how, given + row * width, out + row * width, width);
+}
+
+/* How rows of 16 bits are normalized: units are the last of the bits that a number between 1 and 2 keeps. */
+typedef struct {
+  double epsilon, factor, factor_unit, mean_unit, zero;
+} Norm;
+
+/* Halfway through 16 bits: squares of distances from here have fewer bits. */
+static const double MIDDLE = 32768.0;
+
+static void normalize_row(const Norm *norm, const uint16_t *restrict given, const double *restrict weights,
+                          const double *restrict added, uint16_t *restrict out, int64_t width) {
+  const double count = (double)width;
+  float steps[BLOCK];
+  int64_t total = 0, squares = 0;
+  for (int64_t i = 0; i < width; i++) {
+    const int32_t moved = given[i] - 32768;
+    total += moved;
+    squares += (int64_t)moved * moved;
+  }
+  const double sum = (double)total, variance = ((double)squares * count - sum * sum) / (count * count);
+  double factor = norm->factor / sqrt(variance + norm->epsilon), mean = (sum + count * MIDDLE) / count;
+  const double factor_unit = find_power(factor) * norm->factor_unit;
+  const double mean_unit = find_power(mean > 1.0 ? mean : 1.0) * norm->mean_unit;
+  factor = nearbyint(factor / factor_unit) * factor_unit;
+  mean = (floor(mean / mean_unit) + 1.0) * mean_unit;
+  for (int64_t at = 0; at < width; at += BLOCK) {
+    const int64_t part = width - at < BLOCK ? width - at : BLOCK;
+    for (int64_t i = 0; i < part; i++)
+      steps[i] = (float)floor((given[at + i] - mean) * (factor * weights[at + i]) + added[at + i]);
+    store_words(steps, out, at, (float)norm->zero, part);
+  }
+}
+
+/* Weights and what is added are one row each, as long as those of the input. */
+static void compute_norm(void *state, void *context) {
+  Shape shape, rows, ignored;
+  const uint16_t *given = read_input(context, 0, &shape);
+  const double *operands = read_input(context, 1, &rows);
+  const double *numbers = read_input(context, 2, &ignored);
+  const Norm norm = {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
+  const int64_t width = rows.sizes[1];
+  uint16_t *out = make_output(context, 0, &shape);
+  (void)state;
+  if (out == NULL || shape.count == 0) return;
+  for (int64_t at = 0; at < shape.count; at += width)
+    normalize_row(&norm, given + at, operands, operands + width, out + at, width);
 }
