@@ -1,4 +1,4 @@
-/* Rows of numbers: as shares of one, and normalized. Operations are those of numpy (backends/htp) or of the engine's
+/* Rows of numbers: looked up, as shares of one, and normalized. Operations are those of numpy (backends/htp) or of the engine's
  * ops (row_norms.py): sums are exact, so that their order does not matter, and nothing is left to a library's own
  * exponential function. */
 
@@ -248,3 +248,20 @@ static void compute_norm(void *state, void *context) {
   for (int64_t at = 0; at < shape.count; at += width)
     normalize_row(&norm, given + at, operands, operands + width, out + at, width);
 }
+
+/* What a table has for each number; it has one for all that there may be. */
+#define DEFINE_LOOK_UP(name, given_type, made_type)                                         \
+  static void compute_##name(void *state, void *context) {                                  \
+    Shape shape, ignored;                                                                   \
+    const given_type *restrict given = read_input(context, 0, &shape);                      \
+    const made_type *restrict table = read_input(context, 1, &ignored);                     \
+    made_type *restrict out = make_output(context, 0, &shape);                              \
+    (void)state;                                                                            \
+    if (out == NULL) return;                                                                \
+    for (int64_t i = 0; i < shape.count; i++) out[i] = table[given[i]];                     \
+  }
+
+DEFINE_LOOK_UP(byte_to_byte, uint8_t, uint8_t)
+DEFINE_LOOK_UP(byte_to_word, uint8_t, uint16_t)
+DEFINE_LOOK_UP(word_to_byte, uint16_t, uint8_t)
+DEFINE_LOOK_UP(word_to_word, uint16_t, uint16_t)
