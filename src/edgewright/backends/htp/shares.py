@@ -33,8 +33,8 @@ def share_bytes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     axis = cast("Softmax", op.op).axis_of(arrays[0].ndim)
     weights, parts = weigh_bytes(op, arrays[0].shape[axis])
     largest = arrays[0].max(axis=axis, keepdims=True, initial=0)
-    found = weights[largest.astype(np.int64) - arrays[0]]
-    shares = np.floor(found / found.sum(axis=axis, keepdims=True) * parts + 0.5)
+    powers = weights[largest.astype(np.int64) - arrays[0]]
+    shares = np.floor(powers / powers.sum(axis=axis, keepdims=True) * parts + 0.5)
     return [np.minimum(shares, PARTS - 1)]
 
 
