@@ -226,7 +226,7 @@ def test_elements_of_16_bits_are_combined_in_one_pass(monkeypatch, op, first, se
 
 
 U8, U16, S16 = DType.UFIXED_POINT_8, DType.UFIXED_POINT_16, DType.SFIXED_POINT_16
-WIDTHS = {"w8a8": {"act_bw": 8}, "w8a16": {"act_bw": 16}, "fp16": {"float_bw": 16}}
+WIDTHS = {"w8a8": {"act_bw": 8}, "w8a16": {"act_bw": 16}, "fp16": {"float_bw": 16}, "float": {}}
 
 
 def make_rows(op, shape, **attributes):
@@ -243,8 +243,8 @@ def make_rows(op, shape, **attributes):
 
 
 def run_rows(model, x, form):
-    samples = None if form == "fp16" else [{"x": np.nan_to_num(x)}]
-    quantized = ew.quantize(ew.convert(model), samples, **WIDTHS[form])
+    samples = [{"x": x}] if "act_bw" in WIDTHS[form] else None
+    quantized = ew.quantize(ew.convert(model), samples, **WIDTHS[form]) if WIDTHS[form] else ew.convert(model)
     return quantized.run({"x": x}, backend="htp-sim")["y"], set(quantized.placement().values())
 
 
