@@ -5,11 +5,20 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import edgewright as ew
-from edgewright.backends.cpu import node_writer
+from edgewright.backends.base import RunOptions
+from edgewright.backends.cpu import node_writer, sums
 from edgewright.backends.cpu.compiled import SWITCH, find_kernels
-from edgewright.backends.cpu.fused_steps import combine_in_one_pass
+from edgewright.backends.cpu.fused_steps import combine_in_one_pass, look_up_in_one_pass
+from edgewright.backends.cpu.row_norms import normalize_in_one_pass
+from edgewright.backends.htp import HtpSimBackend
 from edgewright.core.cache import CACHE
 from edgewright.core.errors import EdgewrightError
+from edgewright.core.numbers import DType
+from edgewright.ir.encodings import Encoding
+from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
+from edgewright.ops.activation import Sigmoid
+from edgewright.ops.quant import Convert
 
 
 @pytest.fixture(autouse=True)
@@ -251,3 +260,104 @@ def test_elements_of_16_bits_are_combined_in_one_pass(monkeypatch, op, first, se
     plain = simulate(model, samples, 16)
     for name, expected in plain.items():
         np.testing.assert_array_equal(compiled[name], expected, err_msg=name)
+
+
+U8, U16, S16 = DType.UFIXED_POINT_8, DType.UFIXED_POINT_16, DType.SFIXED_POINT_16
+WIDTHS = {"w8a8": {"act_bw": 8}, "w8a16": {"act_bw": 16}, "fp16": {"float_bw": 16}, "float": {}}
+
+
+def make_rows(op, shape, **attributes):
+    """One op on rows, with a weight and a bias for each place of the last axis where it is a norm."""
+    rng = np.random.default_rng(shape[-1])
+    is_norm = op == "LayerNormalization"
+    weights = {"w": rng.normal(size=shape[-1]), "b": rng.normal(size=shape[-1])} if is_norm else {}
+    nodes = [helper.make_node(op, ["x", *weights], ["y"], **attributes)]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    stored = [numpy_helper.from_array(value.astype(np.float32), name) for name, value in weights.items()]
+    graph = helper.make_graph(nodes, "rows", inputs, outputs, stored)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def run_rows(model, x, form):
+    samples = [{"x": x}] if "act_bw" in WIDTHS[form] else None
+    quantized = ew.quantize(ew.convert(model), samples, **WIDTHS[form]) if WIDTHS[form] else ew.convert(model)
+    return quantized.run({"x": x}, backend="htp-sim")["y"], set(quantized.placement().values())
+
+
+def run_without_kernels(monkeypatch, model, x, form):
+    monkeypatch.setenv(SWITCH, "0")
+    find_kernels.cache_clear()
+    return run_rows(model, x, form)
+
+
+@pytest.mark.parametrize("form", WIDTHS)
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((5, 3), 1), ((2, 3, 16), -1), ((2, 50, 3), 1), ((33, 17), 0), ((3, 1030), -1)]
+)
+def test_shares_are_those_of_numpy_and_on_the_engine(monkeypatch, form, shape, axis):
+    model = make_rows("Softmax", shape, axis=axis)
+    x = (np.random.default_rng(shape[0]).normal(size=shape) * 3).astype(np.float32)
+    compiled, placed = run_rows(model, x, form)
+    assert placed == {"engine"}
+    plain, placed = run_without_kernels(monkeypatch, model, x, form)
+    assert "reference" in placed
+    np.testing.assert_array_equal(compiled, plain)
+
+
+def test_shares_of_what_is_no_number_or_too_large_are_those_of_numpy(monkeypatch):
+    x = np.random.default_rng(0).normal(size=(5, 600)).astype(np.float32)
+    x[0, :300], x[1, 7], x[2, 599], x[3], x[4, ::2] = -np.inf, np.inf, np.nan, -np.inf, 0
+    model = make_rows("Softmax", x.shape, axis=-1)
+    compiled, _ = run_rows(model, x, "fp16")
+    np.testing.assert_array_equal(np.isnan(compiled).any(-1), [False, False, True, False, False])
+    np.testing.assert_array_equal(compiled, run_without_kernels(monkeypatch, model, x, "fp16")[0])
+
+
+@pytest.mark.parametrize("shape", [(7, 1), (3, 5, 48), (4, 1030)])
+def test_rows_of_16_bits_are_normalized_in_one_pass(monkeypatch, shape):
+    written = []
+
+    def note(*arguments):
+        written.append(normalize_in_one_pass(*arguments))
+        return written[-1]
+
+    monkeypatch.setattr(node_writer, "normalize_in_one_pass", note)
+    model = make_rows("LayerNormalization", shape, axis=-1)
+    x = (np.random.default_rng(1).normal(size=shape) * 4 + 3).astype(np.float32)
+    # All numbers of a row are the same, and a power of two of steps.
+    x[0] = 0
+    compiled, _ = run_rows(model, x, "w8a16")
+    assert any(written)
+    plain, _ = run_without_kernels(monkeypatch, model, x, "w8a16")
+    assert not written[-1]
+    np.testing.assert_array_equal(compiled, plain)
+
+
+@pytest.mark.parametrize(
+    ("given", "made"), [(U8, U8), (U8, S16), (U16, U8), (U16, S16), (U16, U16)], ids=lambda dtype: dtype.name
+)
+def test_every_integer_is_looked_up_in_one_pass(monkeypatch, given, made):
+    written = []
+
+    def note(*arguments):
+        written.append(look_up_in_one_pass(*arguments))
+        return written[-1]
+
+    monkeypatch.setattr(sums, "look_up_in_one_pass", note)
+    before = Encoding((2.0**-given.bits,), (-(1 << given.bits) // 3,), bitwidth=given.bits)
+    zero = 0 if made == S16 else -(1 << made.bits) // 2
+    after = Encoding((1.5 * 2.0**-made.bits,), (zero,), bitwidth=made.bits)
+    x = np.arange(1 << given.bits).astype(given.numpy)
+    graph = Graph("conversion")
+    graph.add_input("x", TensorType(x.shape, given, None, before))
+    op = Sigmoid() if made == U16 else Convert(dtype=made, encoding=after, source=before)
+    graph.add(Node("n", op, ["x"], ["y"]), [TensorType(x.shape, made, None, after)])
+    graph.outputs = ["y"]
+    compiled = HtpSimBackend().prepare(graph, RunOptions()).run({"x": x})["y"]
+    assert any(written)
+    monkeypatch.setenv(SWITCH, "0")
+    find_kernels.cache_clear()
+    plain = HtpSimBackend().prepare(graph, RunOptions()).run({"x": x})["y"]
+    assert not written[-1]
+    np.testing.assert_array_equal(compiled, plain)

@@ -21,6 +21,14 @@ JOINTS = {"Mul": "x", "Add": "y"}
 LETTERS = {"Floor": "f", "Round": "r", "Add": "a", "Mul": "m", "Max": "u", "Min": "l"}
 CASTS = {DType.FLOAT_64: "d", DType.FLOAT_32: "s"}
 ROUNDING_OPS = {DType.UFIXED_POINT_8: "RoundSums8", DType.UFIXED_POINT_16: "RoundSums16"}
+# By the datatypes of values, and those of tables.
+LOOK_UP_OPS = {
+    (DType.UFIXED_POINT_8, "uint8"): "LookUp8To8",
+    (DType.UFIXED_POINT_8, "int16"): "LookUp8ToSigned16",
+    (DType.UFIXED_POINT_16, "uint8"): "LookUp16To8",
+    (DType.UFIXED_POINT_16, "uint16"): "LookUp16To16",
+    (DType.UFIXED_POINT_16, "int16"): "LookUp16ToSigned16",
+}
 # How two values become one.
 COMBINATIONS: dict[type[Op], str] = {
     ElementWiseAdd: "+",
@@ -51,6 +59,14 @@ class SumSteps:
 def split_in_one_pass(w: "Writer", value: str) -> list[str]:
     """The high and the low bytes of 16 bits; nothing without our kernels."""
     return [] if find_kernels() is None else w.node_all("SplitBytes", value, outputs=2, domain=DOMAIN)
+
+
+def look_up_in_one_pass(w: "Writer", value: str, dtype: DType, table: Array) -> str:
+    """What a table has for each number; "" where no kernel of ours has such numbers."""
+    op = LOOK_UP_OPS.get((dtype, table.dtype.name))
+    if op is None or table.shape != (1 << dtype.bits,) or find_kernels() is None:
+        return ""
+    return w.node(op, value, w.constant(table), domain=DOMAIN)
 
 
 def round_in_one_pass(

@@ -13,7 +13,7 @@ from edgewright.backends.cpu.halves import HalfArithmetic, halve_value, look_up_
 from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.packed import is_packed
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
-from edgewright.backends.cpu.row_norms import write_row_norm
+from edgewright.backends.cpu.row_norms import RowNorm, normalize_in_one_pass, write_row_norm
 from edgewright.backends.cpu.sums import (
     BYTE,
     PLAIN,
@@ -30,7 +30,7 @@ from edgewright.backends.cpu.sums import (
     write_product,
 )
 from edgewright.backends.cpu.writer import ENGINE_CODES, ENGINE_OPSET, Writer
-from edgewright.core.numbers import DType
+from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, given
@@ -85,11 +85,14 @@ class NodeWriter(Writer):
         """The result of a conversion or of a function of one float that has a table; nothing without one."""
         form = self._rounding.sums(self.graph, node) if self._rounding.sums and node.op.is_encoder else None
         if form is not None and form.table is not None:
-            return [look_up(self, self.value(node.inputs[0]), form.table)]
+            return [self._find_in_table(node.inputs[0], form.table)]
         halves = self._rounding.halves
         types = {self.graph.types[value].dtype for value in (*node.inputs, *node.outputs) if value}
         table = halves.table(node.op) if halves is not None and types == {DType.FLOAT_32} else None
         return [] if table is None else [look_up_half(self, self.value(node.inputs[0]), table)]
+
+    def _find_in_table(self, value: str, table: Array) -> str:
+        return look_up(self, self.value(value), self.graph.types[value].dtype, table)
 
     def _halve_results(self, node: Node, halves: HalfArithmetic) -> None:
         if halves.is_whole(self.graph, node):
@@ -128,7 +131,7 @@ class NodeWriter(Writer):
         """Computed on whole numbers, then rounded as the form says."""
         stored = self.graph.types[node.outputs[0]]
         if form.table is not None:
-            return [look_up(self, self.value(next(iter(form.inputs))), form.table)]
+            return [self._find_in_table(next(iter(form.inputs)), form.table)]
         if form.factors and can_combine(
             node.op, [self.graph.types[v].dtype for v in (*node.inputs, *node.outputs)]
         ):
@@ -145,7 +148,7 @@ class NodeWriter(Writer):
         elif form.zero is not None:
             sums = [write_matrix_sums(self, node, form.zero)]
         elif form.norm is not None:
-            sums = [write_row_norm(self, self.value(node.inputs[0]), form.norm)]
+            return [self._normalize(node, form, form.norm)]
         elif form.product is not None:
             assert given is not None
             zero = np.asarray(-given.offsets[0], np.uint8)
@@ -153,6 +156,12 @@ class NodeWriter(Writer):
         else:
             sums = [self._write_whole(lowering, node, form)]
         return [round_sums(self, sums, form, stored, stored.rank - 1)]
+
+    def _normalize(self, node: Node, form: SumForm, norm: RowNorm) -> str:
+        value, stored = self.value(node.inputs[0]), self.graph.types[node.outputs[0]]
+        assert stored.encoding is not None
+        whole = normalize_in_one_pass(self, value, norm, stored.shape, -stored.encoding.offsets[0])
+        return whole or round_sums(self, [write_row_norm(self, value, norm)], form, stored, stored.rank - 1)
 
     def _combine(self, node: Node, form: SumForm) -> list[str]:
         """Both sides as they are stored: our kernel counts, combines and rounds them."""
@@ -189,7 +198,7 @@ class NodeWriter(Writer):
             elif first:
                 self._stand_ins[value] = first
             elif value in form.tables:
-                self._stand_ins[value] = look_up(self, self.value(value), form.tables[value])
+                self._stand_ins[value] = self._find_in_table(value, form.tables[value])
             else:
                 seen = replace(self.graph.types[value], encoding=form.inputs[value])
                 whole = shift_value(self, self.decoded(self.value(value), seen), form.shifts.get(value, 0.0))

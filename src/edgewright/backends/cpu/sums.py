@@ -9,7 +9,12 @@ import numpy as np
 from edgewright.backends.cpu.byte_norms import ByteNorm
 from edgewright.backends.cpu.column_products import ColumnProduct
 from edgewright.backends.cpu.fused_products import multiply_in_one_pass
-from edgewright.backends.cpu.fused_steps import SumSteps, round_in_one_pass, split_in_one_pass
+from edgewright.backends.cpu.fused_steps import (
+    SumSteps,
+    look_up_in_one_pass,
+    round_in_one_pass,
+    split_in_one_pass,
+)
 from edgewright.backends.cpu.halves import HalfArithmetic
 from edgewright.backends.cpu.row_norms import RowNorm
 from edgewright.core.numbers import Array, DType
@@ -268,11 +273,13 @@ def scale_value(w: "Writer", value: str, number: float) -> str:
     return w.node("Mul", whole, w.scalar(number, DType.FLOAT_64))
 
 
-def look_up(w: "Writer", indices: str, table: Array) -> str:
-    """What a table has for whole numbers."""
+def look_up(w: "Writer", indices: str, dtype: DType, table: Array) -> str:
+    """What a table has for whole numbers of a datatype."""
     base, order = w.before_transpose(indices)
     if order is not None:
-        return w.transpose(look_up(w, base, table), order)
+        return w.transpose(look_up(w, base, dtype, table), order)
+    if name := look_up_in_one_pass(w, indices, dtype, table):
+        return name
     return w.node("Gather", w.constant(table), w.node("Cast", indices, to=w.code(DType.INT_32)))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from edgewright.backends.cpu.halves import HalfArithmetic
 from edgewright.backends.htp.half_functions import find_half_table
+from edgewright.backends.htp.library_op import LibraryOp
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
 from edgewright.ir.encodings import Encoding
@@ -69,7 +70,12 @@ def _is_at_least(dim: Dim, number: int) -> bool:
     return isinstance(dim, int) and dim >= number
 
 
-HALVES = HalfArithmetic(find_half_table, has_even_ties, is_read_whole)
+def _is_left_as_it_is(graph: Graph, node: Node) -> bool:
+    """Whether results are not rounded: they are read whole, or the library's own arithmetic rounded them."""
+    return isinstance(node.op, LibraryOp) or is_read_whole(graph, node)
+
+
+HALVES = HalfArithmetic(find_half_table, has_even_ties, _is_left_as_it_is)
 EXACT_HALVES = replace(HALVES, has_exact_sums=True)
 
 

@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from edgewright.backends.cpu.registry import Lowering
 from edgewright.backends.htp.half_shares import share_halves
 from edgewright.backends.htp.library_op import (
     Kernel,
@@ -19,6 +20,7 @@ from edgewright.backends.htp.library_op import (
 from edgewright.backends.htp.requantize import is_byte, is_wide
 from edgewright.backends.htp.shares import share_bytes, share_wide
 from edgewright.backends.htp.wide_functions import UNIT_SCALES
+from edgewright.backends.htp.written_shares import write_shares
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -63,6 +65,7 @@ def with_library_kernels(graph: Graph, model: Graph) -> Graph:
                 given=tuple(model.types[value] for value in before.inputs),
                 made=tuple(model.output_types(before)),
                 results=tuple(simulated.output_types(node)),
+                write=WRITERS.get(type(before.op)),
             )
     return simulated
 
@@ -217,3 +220,4 @@ KERNELS: dict[type[Op], tuple[Applies, Kernel]] = {
     Split: (_has_32_bits, _copy_stored),
     TopK: (_is_any, _take_last_first),
 }
+WRITERS: dict[type[Op], Lowering] = {Softmax: write_shares}

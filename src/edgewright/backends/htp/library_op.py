@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from edgewright.backends.cpu.registry import Lowering, NotOnEngine, lowers
+from edgewright.backends.cpu.writer import Writer
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.graph import Node
 from edgewright.ir.op import Op, Port
 from edgewright.ir.types import TensorType
 
@@ -30,6 +33,8 @@ class LibraryOp(Op):
     given: tuple[TensorType, ...]
     made: tuple[TensorType, ...]
     results: tuple[TensorType, ...]
+    # How it is written for the engine, where that can be.
+    write: Lowering | None = None
 
     def display_name(self) -> str:
         """That of the op."""
@@ -45,6 +50,14 @@ class LibraryOp(Op):
         own = [_read_own(array, kind) for array, kind in zip(inputs, self.given, strict=True)]
         results = self.kernel(self, own)
         return tuple(map(_hold, results, self.made, self.results))
+
+
+@lowers(LibraryOp)
+def write_library_op(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str | Sequence[str]:
+    """As the op says; the others are computed by numpy."""
+    if op.write is None:
+        raise NotOnEngine
+    return op.write(w, op, inputs, node)
 
 
 def _read_own(array: Array, kind: TensorType) -> Array:

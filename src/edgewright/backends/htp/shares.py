@@ -23,29 +23,37 @@ TURNS, RECIPROCAL_BITS = 5, 16
 # With 8 bits a step has so many as an exponent. From so many shares on they are powers of two.
 BYTE_BITS, FEWEST_POWERS = 8, 17
 PARTS, PAIR = 256, 2
+# Fewer shares have weights of so many bits.
+WEIGHT_BITS = 40
 
 
 def share_bytes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
-    """Parts of 256; two shares are parts of 255."""
-    softmax, encoding = cast("Softmax", op.op), op.given[0].encoding
-    assert encoding is not None
-    axis = softmax.axis_of(arrays[0].ndim)
-    count = arrays[0].shape[axis]
-    if count < FEWEST_POWERS:
-        (shares,) = softmax.compute(decode_stored(arrays[0], op.given[0]))
-        return [np.clip(np.rint(shares * (PARTS - 1 if count == PAIR else PARTS)), 0, PARTS - 1)]
-    exact = float(np.float32(encoding.scales[0])) * softmax.beta * np.log2(np.e)
-    unit = 2.0 ** (int(np.floor(np.log2(exact))) - BYTE_BITS + 1)
-    distances = arrays[0].max(axis=axis, keepdims=True).astype(np.int64) - arrays[0]
-    powers = np.floor(np.exp2(SHARE_BITS - distances * (np.floor(exact / unit) * unit)))
-    shares = np.floor(powers / powers.sum(axis=axis, keepdims=True) * PARTS + 0.5)
+    """Each number counts by its distance from the largest."""
+    axis = cast("Softmax", op.op).axis_of(arrays[0].ndim)
+    weights, parts = weigh_bytes(op, arrays[0].shape[axis])
+    largest = arrays[0].max(axis=axis, keepdims=True, initial=0)
+    powers = weights[largest.astype(np.int64) - arrays[0]]
+    shares = np.floor(powers / powers.sum(axis=axis, keepdims=True) * parts + 0.5)
     return [np.minimum(shares, PARTS - 1)]
+
+
+def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, float]:
+    """Weights of all distances, whole numbers whose sums are exact, and the parts that one has.
+
+    Parts are of 256; two shares are parts of 255.
+    """
+    exact, distances = _find_scale(op), np.arange(PARTS)
+    if count < FEWEST_POWERS:
+        weights = np.rint(np.exp(-distances * exact) * 2.0**WEIGHT_BITS)
+        return weights, PARTS - 1.0 if count == PAIR else PARTS
+    exponent = exact * np.log2(np.e)
+    unit = 2.0 ** (int(np.floor(np.log2(exponent))) - BYTE_BITS + 1)
+    return np.floor(np.exp2(SHARE_BITS - distances * (np.floor(exponent / unit) * unit))), PARTS
 
 
 def share_wide(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     """Distances from the largest number of a row as powers of two, times the reciprocal of their sum."""
-    softmax, encoding = cast("Softmax", op.op), op.given[0].encoding
-    assert encoding is not None
+    softmax = cast("Softmax", op.op)
     axis = softmax.axis_of(arrays[0].ndim)
     if softmax.is_wrong_on_htp(op.given):
         # It is written in floats there.
@@ -56,9 +64,19 @@ def share_wide(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
         return [encode_real(real, op.made[0])]
     rows = np.moveaxis(arrays[0], axis, -1).astype(np.int64)
     distances = rows.max(axis=-1, keepdims=True) - rows
-    scale = float(np.float32(encoding.scales[0])) * softmax.beta
-    units = int(scale * np.log2(np.e) * (1 << EXPONENT_BITS))
-    return [np.moveaxis(np.clip(_share_powers(distances, units), 0, LAST), -1, axis)]
+    shares = _share_powers(distances, count_units(op))
+    return [np.moveaxis(np.clip(shares, 0, LAST), -1, axis)]
+
+
+def count_units(op: LibraryOp) -> int:
+    """Units of an exponent in a step of the input: no more than leave nothing of a power."""
+    return int(min(_find_scale(op) * np.log2(np.e), SHARE_BITS + 2) * (1 << EXPONENT_BITS))
+
+
+def _find_scale(op: LibraryOp) -> float:
+    encoding = op.given[0].encoding
+    assert encoding is not None
+    return float(np.float32(encoding.scales[0])) * cast("Softmax", op.op).beta
 
 
 def _share_powers(distances: Array, units: int) -> Array:

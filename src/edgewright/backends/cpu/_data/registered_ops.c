@@ -69,6 +69,15 @@ static const int SIDES[] = {UINT16_TYPE, UINT16_TYPE, DOUBLE_TYPE, FLOAT_TYPE, D
 /* Those of a depthwise product have no last one. */
 static const int IMAGES[] = {UINT8_TYPE, INT8_TYPE, FLOAT_TYPE, FLOAT_TYPE, FLOAT_TYPE, DOUBLE_TYPE, INT32_TYPE};
 static const int WIDE_IMAGES[] = {UINT16_TYPE, INT8_TYPE, FLOAT_TYPE, FLOAT_TYPE, FLOAT_TYPE, DOUBLE_TYPE, INT32_TYPE};
+static const int BYTE_ROWS[] = {UINT8_TYPE, DOUBLE_TYPE, DOUBLE_TYPE};
+static const int WORD_ROWS[] = {UINT16_TYPE, INT32_TYPE, INT32_TYPE};
+static const int HALF_ROWS[] = {FLOAT_TYPE, DOUBLE_TYPE};
+static const int BYTE_TO_BYTE[] = {UINT8_TYPE, UINT8_TYPE};
+static const int BYTE_TO_SIGNED[] = {UINT8_TYPE, INT16_TYPE};
+static const int WORD_TO_BYTE[] = {UINT16_TYPE, UINT8_TYPE};
+static const int WORD_TO_WORD[] = {UINT16_TYPE, UINT16_TYPE};
+static const int WORD_TO_SIGNED[] = {UINT16_TYPE, INT16_TYPE};
+static const int NORM_ROWS[] = {UINT16_TYPE, DOUBLE_TYPE, DOUBLE_TYPE};
 
 static const char *name_of(const Op *op) { return op->title; }
 static const char *provider_of(const Op *op) { (void)op; return NULL; }
@@ -95,6 +104,15 @@ static Op OPS[] = {
     DECLARE(product, product, "Product16", WIDE_IMAGES, 7, UINT16_TYPE, 1),
     DECLARE(depthwise, product, "Depthwise8", IMAGES, 6, UINT8_TYPE, 1),
     DECLARE(depthwise, product, "Depthwise16", WIDE_IMAGES, 6, UINT16_TYPE, 1),
+    DECLARE(byte_shares, bytes, "ShareBytes", BYTE_ROWS, 3, UINT8_TYPE, 1),
+    DECLARE(word_shares, bytes, "ShareWords", WORD_ROWS, 3, UINT16_TYPE, 1),
+    DECLARE(half_shares, bytes, "ShareHalves", HALF_ROWS, 2, FLOAT_TYPE, 1),
+    DECLARE(byte_to_byte, bytes, "LookUp8To8", BYTE_TO_BYTE, 2, UINT8_TYPE, 1),
+    DECLARE(byte_to_word, bytes, "LookUp8ToSigned16", BYTE_TO_SIGNED, 2, INT16_TYPE, 1),
+    DECLARE(word_to_byte, bytes, "LookUp16To8", WORD_TO_BYTE, 2, UINT8_TYPE, 1),
+    DECLARE(word_to_word, bytes, "LookUp16To16", WORD_TO_WORD, 2, UINT16_TYPE, 1),
+    DECLARE(word_to_word, bytes, "LookUp16ToSigned16", WORD_TO_SIGNED, 2, INT16_TYPE, 1),
+    DECLARE(norm, bytes, "NormalizeWords", NORM_ROWS, 3, UINT16_TYPE, 1),
 };
 
 typedef struct {

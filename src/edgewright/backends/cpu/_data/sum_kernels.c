@@ -27,7 +27,7 @@ enum Place {
   PARALLEL_FOR = 274,
 };
 
-enum { FLOAT_TYPE = 1, UINT8_TYPE = 2, INT8_TYPE = 3, UINT16_TYPE = 4, INT32_TYPE = 6, DOUBLE_TYPE = 11 };
+enum { FLOAT_TYPE = 1, UINT8_TYPE = 2, INT8_TYPE = 3, UINT16_TYPE = 4, INT16_TYPE = 5, INT32_TYPE = 6, DOUBLE_TYPE = 11 };
 enum { FAILED = 1 };
 enum { MOST_STEPS = 64, MOST_AXES = 16, BLOCK = 512 };
 /* Channels of a depthwise product whose sums are taken at once. */

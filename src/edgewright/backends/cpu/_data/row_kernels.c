@@ -1,0 +1,277 @@
+/* Rows of numbers: looked up, as shares of one, and normalized. Operations are those of numpy (backends/htp) or of the engine's
+ * ops (row_norms.py): sums are exact, so that their order does not matter, and nothing is left to a library's own
+ * exponential function. */
+
+enum { EXPONENT_BITS = 22, POWER_BITS = 16, SHARE_BITS = 15, RECIPROCAL_BITS = 16, TURNS = 5 };
+/* Parabolas of the reciprocal of a sum, and terms of the exponential function. */
+enum { PARABOLAS = 8, TERMS = 13 };
+/* Of a double: where its exponent begins, and what stands for 0 there. */
+enum { EXPONENT_PLACE = 52, EXPONENT_ZERO = 1023, EXPONENT_MASK = 0x7FF };
+/* Powers of more than this are less than any unit. */
+static const double FARTHEST = 40.0;
+static const double LOG2_E = 0x1.71547652b82fep+0, LN_2_HIGH = 0x1.62e42feep-1, LN_2_LOW = 0x1.a39ef35793c76p-33;
+
+/* Rows of the last axis. */
+static int64_t count_rows(const Shape *shape, int64_t *width) {
+  *width = shape->rank ? shape->sizes[shape->rank - 1] : 1;
+  return shape->count / *width;
+}
+
+/* Each number counts by its distance from the largest. */
+static void share_bytes(const uint8_t *restrict given, const double *restrict weights, double parts,
+                        uint8_t *restrict out, int64_t width) {
+  uint8_t largest = 0;
+  double sum = 0;
+  for (int64_t i = 0; i < width; i++) largest = given[i] > largest ? given[i] : largest;
+  for (int64_t i = 0; i < width; i++) sum += weights[largest - given[i]];
+  for (int64_t i = 0; i < width; i++) {
+    const double share = floor(weights[largest - given[i]] / sum * parts + 0.5);
+    out[i] = (uint8_t)(share < 255.0 ? share : 255.0);
+  }
+}
+
+static Status compute_byte_shares(void *state, void *context) {
+  Shape shape, ignored;
+  const uint8_t *given = read_input(context, 0, &shape);
+  const double *weights = read_input(context, 1, &ignored);
+  const double *parts = read_input(context, 2, &ignored);
+  uint8_t *out = make_output(context, 0, &shape);
+  int64_t width;
+  (void)state;
+  if (shape.count == 0) return NULL;
+  if (out == NULL) return fail();
+  const int64_t rows = count_rows(&shape, &width);
+  for (int64_t row = 0; row < rows; row++)
+    share_bytes(given + row * width, weights, parts[0], out + row * width, width);
+  return NULL;
+}
+
+/* Products keep their lowest 64 bits, as those of numpy. */
+static int64_t multiply_cut(int64_t first, int64_t second, int64_t bits) {
+  return (int64_t)((uint64_t)first * (uint64_t)second) >> bits;
+}
+
+/* A reciprocal of so many bits by Newton's method, from one half. */
+static int64_t invert_whole(int64_t number, int64_t bits) {
+  const int64_t one = (int64_t)1 << bits;
+  int64_t inverse = one >> 1;
+  for (int turn = 0; turn < TURNS; turn++)
+    inverse = multiply_cut(inverse, 2 * one - multiply_cut(number, inverse, bits), bits);
+  return inverse;
+}
+
+/* Powers wait in the output for their sum: they have 16 bits as well. */
+static void share_words(const uint16_t *restrict given, const int32_t *restrict powers, int64_t units,
+                        uint16_t *restrict out, int64_t width) {
+  int64_t largest = 0, sum = 0, bits = 0;
+  for (int64_t i = 0; i < width; i++) largest = given[i] > largest ? given[i] : largest;
+  for (int64_t i = 0; i < width; i++) {
+    const int64_t exponent = (largest - given[i]) * units, whole = exponent >> EXPONENT_BITS;
+    const int64_t place = (exponent >> (EXPONENT_BITS - POWER_BITS)) & ((1 << POWER_BITS) - 1);
+    out[i] = (uint16_t)(powers[place] >> (whole < SHARE_BITS + 1 ? whole : SHARE_BITS + 1));
+    sum += out[i];
+  }
+  const int64_t half = sum >> 1;
+  while (half >> (bits + 1)) bits++;
+  const int64_t kept = bits < RECIPROCAL_BITS ? bits : RECIPROCAL_BITS;
+  const int64_t inverse = invert_whole(half, bits) >> (bits - kept), shift = bits + kept - SHARE_BITS;
+  for (int64_t i = 0; i < width; i++) {
+    const int64_t share = multiply_cut(out[i], inverse, shift);
+    out[i] = (uint16_t)(share < 0 ? 0 : share < 65535 ? share : 65535);
+  }
+}
+
+static Status compute_word_shares(void *state, void *context) {
+  Shape shape, ignored;
+  const uint16_t *given = read_input(context, 0, &shape);
+  const int32_t *powers = read_input(context, 1, &ignored);
+  const int32_t *units = read_input(context, 2, &ignored);
+  uint16_t *out = make_output(context, 0, &shape);
+  int64_t width;
+  (void)state;
+  if (shape.count == 0) return NULL;
+  if (out == NULL) return fail();
+  const int64_t rows = count_rows(&shape, &width);
+  for (int64_t row = 0; row < rows; row++)
+    share_words(given + row * width, powers, units[0], out + row * width, width);
+  return NULL;
+}
+
+/* The largest power of two that is no larger than a number above zero. */
+static inline double find_power(double number) {
+  uint64_t bits;
+  memcpy(&bits, &number, sizeof bits);
+  bits &= (uint64_t)EXPONENT_MASK << EXPONENT_PLACE;
+  memcpy(&number, &bits, sizeof bits);
+  return number;
+}
+
+static inline double make_power(int64_t exponent) {
+  const uint64_t bits = (uint64_t)(EXPONENT_ZERO + exponent) << EXPONENT_PLACE;
+  double power;
+  memcpy(&power, &bits, sizeof power);
+  return power;
+}
+
+/* The last bit of a number of 11; that of zero is what one below one has. */
+static inline double find_last_bit(double number) {
+  return number == 0 ? 0x1p-11 : find_power(number) * 0x1p-10;
+}
+
+/* e to the power of minus a distance, in whole units of which one has so many. */
+static inline double find_share_power(double distance, double one, const double *restrict terms) {
+  distance = distance < FARTHEST ? distance : FARTHEST;
+  const double whole = nearbyint(distance * LOG2_E);
+  const double rest = (whole * LN_2_HIGH - distance) + whole * LN_2_LOW;
+  double power = terms[0];
+  for (int term = 1; term < TERMS; term++) power = power * rest + terms[term];
+  return nearbyint(power * make_power(-(int64_t)whole) * one);
+}
+
+/* In units of the coarser of two numbers; multiples of four go one towards the coarser one. */
+static inline double measure_distance(double largest, double number) {
+  const double first = find_last_bit(largest), second = find_last_bit(number);
+  const double unit = first > second ? first : second, whole = nearbyint((largest - number) / unit);
+  const int is_moved = whole > 0 && floor(whole * 0.25) * 4 == whole;
+  return (whole - (first >= second ? is_moved : -is_moved)) * unit;
+}
+
+static double invert_sum(double sum, const double *parabolas) {
+  int exponent;
+  const double mantissa = frexp(sum, &exponent), place = (2 * mantissa - 1) * PARABOLAS;
+  const double *parabola = parabolas + (int)(place < PARABOLAS - 1e-9 ? place : PARABOLAS - 1e-9);
+  const double value = (parabola[0] * mantissa + parabola[PARABOLAS]) * mantissa + parabola[2 * PARABOLAS];
+  return ldexp(value, -exponent);
+}
+
+static inline float round_half(double number) {
+  const double power = find_power(number), unit = (power > 0x1p-14 ? power : 0x1p-14) * 0x1p-10;
+  return (float)(nearbyint(number / unit) * unit);
+}
+
+/* How floats become shares: a factor, units of one, terms of an exponential series, parabolas. */
+typedef struct {
+  double factor, one;
+  const double *terms, *parabolas;
+} HalfShares;
+
+/* Powers of so many numbers, and their sum. */
+static double find_share_powers(const HalfShares *how, const float *restrict given, double largest,
+                                double *restrict powers, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; i++)
+    powers[i] = find_share_power(measure_distance(largest, given[i] * how->factor), how->one, how->terms);
+  for (int64_t i = 0; i < count; i++) sum += powers[i];
+  return sum;
+}
+
+/* No number where one of them is none. */
+static double find_largest(const float *restrict given, double factor, int64_t width) {
+  double largest = given[0] * factor;
+  for (int64_t i = 1; i < width; i++) {
+    const double number = given[i] * factor;
+    largest = number > largest || number != number ? number : largest;
+  }
+  return largest;
+}
+
+/* Powers of long rows are found twice: first for their sum. */
+static void share_halves(const HalfShares *how, const float *restrict given, float *restrict out, int64_t width) {
+  const double largest = find_largest(given, how->factor, width);
+  double powers[BLOCK], sum = 0;
+  if (!(fabs(largest) < INFINITY)) {
+    for (int64_t i = 0; i < width; i++) out[i] = NAN;
+    return;
+  }
+  for (int64_t at = 0; at < width; at += BLOCK)
+    sum += find_share_powers(how, given + at, largest, powers, width - at < BLOCK ? width - at : BLOCK);
+  const double inverse = invert_sum(sum / how->one, how->parabolas);
+  for (int64_t at = 0; at < width; at += BLOCK) {
+    const int64_t count = width - at < BLOCK ? width - at : BLOCK;
+    if (width > BLOCK) find_share_powers(how, given + at, largest, powers, count);
+    for (int64_t i = 0; i < count; i++) out[at + i] = round_half(powers[i] / how->one * inverse);
+  }
+}
+
+static Status compute_half_shares(void *state, void *context) {
+  Shape shape, ignored;
+  const float *given = read_input(context, 0, &shape);
+  const double *numbers = read_input(context, 1, &ignored);
+  const HalfShares how = {numbers[0], numbers[1], numbers + 2, numbers + 2 + TERMS};
+  float *out = make_output(context, 0, &shape);
+  int64_t width;
+  (void)state;
+  if (shape.count == 0) return NULL;
+  if (out == NULL) return fail();
+  const int64_t rows = count_rows(&shape, &width);
+  for (int64_t row = 0; row < rows; row++) share_halves(&how, given + row * width, out + row * width, width);
+  return NULL;
+}
+
+/* How rows of 16 bits are normalized: units are the last of the bits that a number between 1 and 2 keeps. */
+typedef struct {
+  double epsilon, factor, factor_unit, mean_unit, zero;
+} Norm;
+
+/* Halfway through 16 bits: squares of distances from here have fewer bits. */
+static const double MIDDLE = 32768.0;
+
+static void normalize_row(const Norm *norm, const uint16_t *restrict given, const double *restrict weights,
+                          const double *restrict added, uint16_t *restrict out, int64_t width) {
+  const double count = (double)width;
+  float steps[BLOCK];
+  int64_t total = 0, squares = 0;
+  for (int64_t i = 0; i < width; i++) {
+    const int32_t moved = given[i] - 32768;
+    total += moved;
+    squares += (int64_t)moved * moved;
+  }
+  const double sum = (double)total, variance = ((double)squares * count - sum * sum) / (count * count);
+  double factor = norm->factor / sqrt(variance + norm->epsilon), mean = (sum + count * MIDDLE) / count;
+  const double factor_unit = find_power(factor) * norm->factor_unit;
+  const double mean_unit = find_power(mean > 1.0 ? mean : 1.0) * norm->mean_unit;
+  factor = nearbyint(factor / factor_unit) * factor_unit;
+  mean = (floor(mean / mean_unit) + 1.0) * mean_unit;
+  for (int64_t at = 0; at < width; at += BLOCK) {
+    const int64_t part = width - at < BLOCK ? width - at : BLOCK;
+    for (int64_t i = 0; i < part; i++)
+      steps[i] = (float)floor((given[at + i] - mean) * (factor * weights[at + i]) + added[at + i]);
+    store_words(steps, out, at, (float)norm->zero, part);
+  }
+}
+
+/* Weights and what is added are one row each, as long as those of the input. */
+static Status compute_norm(void *state, void *context) {
+  Shape shape, rows, ignored;
+  const uint16_t *given = read_input(context, 0, &shape);
+  const double *operands = read_input(context, 1, &rows);
+  const double *numbers = read_input(context, 2, &ignored);
+  const Norm norm = {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
+  const int64_t width = rows.sizes[1];
+  uint16_t *out = make_output(context, 0, &shape);
+  (void)state;
+  if (shape.count == 0) return NULL;
+  if (out == NULL) return fail();
+  for (int64_t at = 0; at < shape.count; at += width)
+    normalize_row(&norm, given + at, operands, operands + width, out + at, width);
+  return NULL;
+}
+
+/* What a table has for each number; it has one for all that there may be. */
+#define DEFINE_LOOK_UP(name, given_type, made_type)                                         \
+  static Status compute_##name(void *state, void *context) {                                  \
+    Shape shape, ignored;                                                                   \
+    const given_type *restrict given = read_input(context, 0, &shape);                      \
+    const made_type *restrict table = read_input(context, 1, &ignored);                     \
+    made_type *restrict out = make_output(context, 0, &shape);                              \
+    (void)state;                                                                            \
+    if (shape.count == 0) return NULL;                                                      \
+    if (out == NULL) return fail();                                                         \
+    for (int64_t i = 0; i < shape.count; i++) out[i] = table[given[i]];                     \
+    return NULL;                                                                            \
+  }
+
+DEFINE_LOOK_UP(byte_to_byte, uint8_t, uint8_t)
+DEFINE_LOOK_UP(byte_to_word, uint8_t, uint16_t)
+DEFINE_LOOK_UP(word_to_byte, uint16_t, uint8_t)
+DEFINE_LOOK_UP(word_to_word, uint16_t, uint16_t)

@@ -1,0 +1,42 @@
+"""Softmax as one op of our own for the engine, where it is compiled; elsewhere numpy computes the same."""
+
+from typing import cast
+
+import numpy as np
+
+from edgewright.backends.cpu.compiled import DOMAIN, find_kernels
+from edgewright.backends.cpu.registry import NotOnEngine
+from edgewright.backends.cpu.writer import Writer
+from edgewright.backends.htp.half_shares import list_numbers
+from edgewright.backends.htp.library_op import LibraryOp
+from edgewright.backends.htp.shares import FEWEST_SHARES, count_units, weigh_bytes
+from edgewright.backends.htp.wide_functions import read_results
+from edgewright.core.numbers import DType
+from edgewright.ir.graph import Node
+from edgewright.ops.reduce_softmax import Softmax
+
+
+def write_shares(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str:
+    """Our kernels read rows of the last axis."""
+    kind, result = (w.graph.types[value] for value in (node.inputs[0], node.outputs[0]))
+    axis = cast("Softmax", op.op).axis_of(kind.rank)
+    count = kind.shape[axis]
+    if find_kernels() is None or not isinstance(count, int) or kind.dtype != result.dtype:
+        raise NotOnEngine
+    order = [*(other for other in range(kind.rank) if other != axis), axis]
+    shares = _write_rows(w, op, w.transpose(inputs[0], order), kind.dtype, count)
+    return w.transpose(shares, [order.index(place) for place in range(kind.rank)])
+
+
+def _write_rows(w: Writer, op: LibraryOp, rows: str, dtype: DType, count: int) -> str:
+    if dtype == DType.FLOAT_32:
+        numbers = list_numbers(cast("Softmax", op.op).beta, count)
+        return w.node("ShareHalves", rows, w.constant(numbers), domain=DOMAIN)
+    if dtype == DType.UFIXED_POINT_8:
+        weights, parts = weigh_bytes(op, count)
+        operands = (w.constant(weights), w.scalar(parts, DType.FLOAT_64))
+        return w.node("ShareBytes", rows, *operands, domain=DOMAIN)
+    if count < FEWEST_SHARES or op.op.is_wrong_on_htp(op.given):
+        raise NotOnEngine
+    operands = (w.constant(read_results()["Power"].astype(np.int32)), w.scalar(count_units(op), DType.INT_32))
+    return w.node("ShareWords", rows, *operands, domain=DOMAIN)
