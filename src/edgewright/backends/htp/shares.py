@@ -20,8 +20,8 @@ LAST = (1 << 16) - 1
 FEWEST_SHARES = 3
 # Newton's method has come to rest after as many turns; reciprocals keep so many bits.
 TURNS, RECIPROCAL_BITS = 5, 16
-# With 8 bits a step has so many as an exponent. From so many shares on they are powers of two.
-BYTE_BITS, FEWEST_POWERS = 8, 17
+# With 8 bits a step has so many as an exponent, none below this. From so many shares on they are powers of two.
+BYTE_BITS, LAST_BIT, FEWEST_POWERS = 8, -14, 17
 PARTS, PAIR = 256, 2
 # Fewer shares have weights of so many bits.
 WEIGHT_BITS = 40
@@ -47,7 +47,7 @@ def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, float]:
         weights = np.rint(np.exp(-distances * exact) * 2.0**WEIGHT_BITS)
         return weights, PARTS - 1.0 if count == PAIR else PARTS
     exponent = exact * np.log2(np.e)
-    unit = 2.0 ** (int(np.floor(np.log2(exponent))) - BYTE_BITS + 1)
+    unit = 2.0 ** max(int(np.floor(np.log2(exponent))) - BYTE_BITS + 1, LAST_BIT)
     return np.floor(np.exp2(SHARE_BITS - distances * (np.floor(exponent / unit) * unit))), PARTS
 
 
