@@ -20,7 +20,7 @@ LAST = (1 << 16) - 1
 FEWEST_SHARES = 3
 # Newton's method has come to rest after as many turns; reciprocals keep so many bits.
 TURNS, RECIPROCAL_BITS = 5, 16
-# With 8 bits a step has so many as an exponent, none below this. From so many shares on they are powers of two.
+# With 8 bits a step has so many as an exponent, none below this; from so many shares on they are powers.
 BYTE_BITS, LAST_BIT, FEWEST_POWERS = 8, -14, 17
 PARTS, PAIR = 256, 2
 # Fewer shares have weights of so many bits.

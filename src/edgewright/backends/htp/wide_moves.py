@@ -41,18 +41,20 @@ def clamp_wide(graph: Graph, node: Node) -> SumForm | None:
     low, high = (np.rint(bound / y.scales[0]) for bound in node.op.value_range())
     maker = graph.producer(node.inputs[0])
     is_coarse = maker is not None and maker.op.is_product
-    moved = rescale_coarsely(x, y) if is_coarse else rescale_wide(x, y)
+    moved = rescale_coarsely(x, y) if is_coarse else rescale_wide(x, y, is_clamped=True)
     steps = np.clip(moved, low, high) - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
-def rescale_wide(x: Encoding, y: Encoding, *, is_rounded_twice: bool = True) -> Array:
+def rescale_wide(
+    x: Encoding, y: Encoding, *, is_rounded_twice: bool = True, is_clamped: bool = False
+) -> Array:
     """The steps of the output, counted from its zero, that each integer stands for."""
     ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
     factor = np.rint(ratio * (1 << FACTOR_BITS))
-    # What the offset takes away passes through float32; of what is compared halves of it go down.
+    # What the offset takes away passes through float32; of what is compared or clamped halves of it go down.
     taken = np.asarray(-x.offsets[0] * factor / (1 << LOST_BITS), np.float32).astype(np.float64)
-    added = -_round_up(taken) if is_rounded_twice else _round_up(-taken)
+    added = -_round_up(taken) if is_rounded_twice and not is_clamped else _round_up(-taken)
     products = np.arange(INTEGERS) * factor / (1 << LOST_BITS)
     parts = (_round_up(products) if is_rounded_twice else products) + added
     return _round_up(parts / (1 << (FACTOR_BITS - LOST_BITS))).astype(np.float32)
