@@ -11,7 +11,7 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.matmul import MatMul
-from edgewright.ops.norm import LayerNorm
+from edgewright.ops.norm import LayerNorm, RmsNorm
 from edgewright.ops.quant import Convert
 from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.ops.reduce_softmax import Softmax
@@ -176,3 +176,25 @@ def test_a_constant_of_the_same_shape_rounds_middles_to_even_floats(shape: tuple
 def test_powers_and_reciprocals_that_are_kept_are_what_the_emulator_gives() -> None:
     np.testing.assert_array_equal(read_results()["Power"], measure_powers())
     np.testing.assert_array_equal(read_differences()["Reciprocal"], measure_reciprocals())
+
+
+def normalize_by_root(seed: int, weights: str) -> Net:
+    """Rows of 192 numbers of 16 bits over their root mean square."""
+    random, shape = np.random.default_rng(seed), (1, 64, 192)
+    scale, made = (float(random.uniform(*reach)) / 32768 for reach in ((0.5, 4), (4, 8)))
+    graph, names = Graph("g"), ["x"]
+    graph.add_input("x", make_type(shape, 16, scale, -int(random.integers(28000, 36000))))
+    if weights:
+        kind = TensorType((192,), DType[weights], None, Encoding((1 / 200,), (0,)))
+        names.append(graph.add_constant("w", random.integers(60, 256, 192).astype(kind.dtype.numpy), kind))
+    after = make_type(shape, 16, made, -int(random.integers(30000, 35000)))
+    graph.add(Node("n", RmsNorm(axes=(2,), epsilon=1e-5), names, ["y"]), [after])
+    graph.outputs = ["y"]
+    rows = random.normal(0, random.uniform(0.02, 0.4, (64, 1)), shape) / scale + 32768
+    return graph, {"x": np.clip(rows, 0, 65535).astype(np.uint16)}
+
+
+@pytest.mark.parametrize("weights", ["", "UFIXED_POINT_8"])
+def test_norms_by_the_root_of_squares_are_cut(weights: str) -> None:
+    for simulated, emulated in compare([normalize_by_root(seed, weights) for seed in range(3)]):
+        assert np.mean(simulated == emulated) > 0.998

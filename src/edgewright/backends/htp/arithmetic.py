@@ -23,7 +23,7 @@ from edgewright.backends.htp.resized_values import blend_places, repeat_places
 from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
 from edgewright.backends.htp.wide_functions import compute_line, compute_sigmoid, gate_curve, gate_line
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
-from edgewright.backends.htp.wide_norms import normalize_wide
+from edgewright.backends.htp.wide_norms import cut_root_norm, normalize_wide
 from edgewright.backends.htp.wide_products import multiply_wide_matrices
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -41,7 +41,7 @@ from edgewright.ops.elementwise import (
 )
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
-from edgewright.ops.norm import Batchnorm, LayerNorm
+from edgewright.ops.norm import Batchnorm, LayerNorm, RmsNorm
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.quant import Convert
 from edgewright.ops.reduce import ReduceMean
@@ -150,6 +150,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
     LayerNorm: normalize_wide,
+    RmsNorm: cut_root_norm,
     Gelu: gate_curve,
     HardSigmoid: compute_line,
     HardSwish: _compute_hard_swish,

@@ -1,4 +1,4 @@
-"""LayerNorm of 16 bits, as HTP rounds it: a factor of 16 bits for each row, whole weights of 15 bits."""
+"""LayerNorm and RmsNorm of 16 bits, as HTP rounds them."""
 
 from typing import cast
 
@@ -37,6 +37,24 @@ def normalize_wide(graph: Graph, node: Node) -> SumForm | None:
         MEAN_BITS,
     )
     return SumForm({node.inputs[0]: x}, {}, (Step("Cast", to=DType.FLOAT_32),), norm=rows)
+
+
+def cut_root_norm(graph: Graph, node: Node) -> SumForm | None:
+    """RmsNorm without a bias: whole steps of what it means, cut."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    name = given(node.inputs, 1)
+    is_known = not given(node.inputs, 2) and (not name or name in graph.constants)
+    if x is None or y is None or not is_known:
+        return None
+    constants = {name: _decode_constant(graph, name)} if name else {}
+    return SumForm(
+        {node.inputs[0]: x}, constants, (Step("Div", np.asarray(y.scales[0], np.float32)), Step("Floor"))
+    )
+
+
+def _decode_constant(graph: Graph, name: str) -> Array:
+    encoding, array = graph.types[name].encoding, graph.constants[name]
+    return (array if encoding is None else encoding.decode(array)).astype(np.float32)
 
 
 def _read_constant(graph: Graph, node: Node, port: int) -> Array | None:
