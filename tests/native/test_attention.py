@@ -178,23 +178,25 @@ def test_powers_and_reciprocals_that_are_kept_are_what_the_emulator_gives() -> N
     np.testing.assert_array_equal(read_differences()["Reciprocal"], measure_reciprocals())
 
 
-def normalize_by_root(seed: int, weights: str) -> Net:
-    """Rows of 192 numbers of 16 bits over their root mean square."""
-    random, shape = np.random.default_rng(seed), (1, 64, 192)
-    scale, made = (float(random.uniform(*reach)) / 32768 for reach in ((0.5, 4), (4, 8)))
+def normalize_by_root(seed: int, bits: int, *, has_weights: bool) -> Net:
+    """Rows of 192 numbers over their root mean square."""
+    random, shape, middle = np.random.default_rng(seed), (1, 64, 192), 1 << (bits - 1)
+    scale, made = (float(random.uniform(*reach)) / middle for reach in ((0.5, 4), (4, 8)))
     graph, names = Graph("g"), ["x"]
-    graph.add_input("x", make_type(shape, 16, scale, -int(random.integers(28000, 36000))))
-    if weights:
-        kind = TensorType((192,), DType[weights], None, Encoding((1 / 200,), (0,)))
-        names.append(graph.add_constant("w", random.integers(60, 256, 192).astype(kind.dtype.numpy), kind))
-    after = make_type(shape, 16, made, -int(random.integers(30000, 35000)))
+    graph.add_input("x", make_type(shape, bits, scale, -int(middle * random.uniform(0.9, 1.1))))
+    if has_weights:
+        weights = random.integers(60, 256, 192).astype(np.uint8)
+        names.append(graph.add_constant("w", weights, make_type((192,), 8, 1 / 200, 0)))
+    after = make_type(shape, bits, made, -int(middle * random.uniform(0.9, 1.1)))
     graph.add(Node("n", RmsNorm(axes=(2,), epsilon=1e-5), names, ["y"]), [after])
     graph.outputs = ["y"]
-    rows = random.normal(0, random.uniform(0.02, 0.4, (64, 1)), shape) / scale + 32768
-    return graph, {"x": np.clip(rows, 0, 65535).astype(np.uint16)}
+    rows = random.normal(0, random.uniform(0.05, 0.4, (64, 1)), shape) / scale + middle
+    return graph, {"x": np.clip(rows, 0, 2 * middle - 1).astype(f"uint{bits}")}
 
 
-@pytest.mark.parametrize("weights", ["", "UFIXED_POINT_8"])
-def test_norms_by_the_root_of_squares_are_cut(weights: str) -> None:
-    for simulated, emulated in compare([normalize_by_root(seed, weights) for seed in range(3)]):
+@pytest.mark.parametrize("has_weights", [False, True], ids=["plain", "weights"])
+@pytest.mark.parametrize("bits", [8, 16])
+def test_norms_by_the_root_of_squares_are_cut(bits: int, has_weights: bool) -> None:
+    nets = [normalize_by_root(seed, bits, has_weights=has_weights) for seed in range(3)]
+    for simulated, emulated in compare(nets):
         assert np.mean(simulated == emulated) > 0.998

@@ -122,6 +122,7 @@ RULES: dict[type[Op], Rule] = {
     TransposeConv2d: round_product,
     FullyConnected: round_product,
     LayerNorm: normalize_rows,
+    RmsNorm: cut_root_norm,
     MatMul: multiply_matrices,
     ElementWiseAdd: _sum,
     ElementWiseMaximum: move_values,
