@@ -8,6 +8,7 @@ import numpy as np
 from edgewright.backends.cpu.sums import BYTE, Step, SumForm
 from edgewright.backends.htp.gated_sums import GATE_BITS, cut_reach
 from edgewright.backends.htp.requantize import Multiplier, is_byte, is_wide
+from edgewright.backends.htp.wide_moves import INTEGERS
 from edgewright.backends.htp.wide_products import WIDE_BITS, WIDE_PARTS_BITS
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Shape
@@ -67,13 +68,23 @@ def round_bent_words(graph: Graph, node: Node) -> SumForm | None:
     ratio = np.float32(x.scales[0]) / np.float32(y.scales[0])
     unit = np.exp2(np.floor(np.log2(np.float64(ratio))) - WORD_BITS + 1)
     above, below = (
-        Step("Mul", np.floor((ratio * size).astype(np.float64) / unit) * unit)
+        np.floor((ratio * size).astype(np.float64) / unit) * unit
         for size in (np.ones(1, np.float32), slopes.astype(np.float32))
     )
+    if slopes.size == 1:
+        # The engine has one slope as an attribute, which no stand-in replaces.
+        return SumForm({value: x}, table=_bend_integers(x, y, above, below))
     # The op itself passes the whole numbers on.
     ones = {slope: np.ones(graph.constants[slope].shape, np.float32)}
-    steps = (REAL, _join_sides((above,), (below,)), HALF, FLOOR, SINGLE)
-    return SumForm({value: Encoding((1.0,), x.offsets)}, ones, steps)
+    sides = _join_sides((Step("Mul", above),), (Step("Mul", below),))
+    return SumForm({value: Encoding((1.0,), x.offsets)}, ones, (REAL, sides, HALF, FLOOR, SINGLE))
+
+
+def _bend_integers(x: Encoding, y: Encoding, above: Array, below: Array) -> Array:
+    """What each integer becomes."""
+    whole = np.arange(INTEGERS) + float(x.offsets[0])
+    steps = np.floor(np.where(whole < 0, whole * below, whole * above) + 0.5)
+    return np.asarray(np.clip(steps - y.offsets[0], 0, INTEGERS - 1), np.uint16)
 
 
 def round_bent_sums(factor: Multiplier, offset: int, slopes: Array) -> tuple[Step, ...]:
