@@ -73,14 +73,14 @@ def round_bent_words(graph: Graph, node: Node) -> SumForm | None:
     )
     if slopes.size == 1:
         # The engine has one slope as an attribute, which no stand-in replaces.
-        return SumForm({value: x}, table=_bend_integers(x, y, above, below))
+        return SumForm({value: x}, table=_make_table(x, y, above, below))
     # The op itself passes the whole numbers on.
     ones = {slope: np.ones(graph.constants[slope].shape, np.float32)}
     sides = _join_sides((Step("Mul", above),), (Step("Mul", below),))
     return SumForm({value: Encoding((1.0,), x.offsets)}, ones, (REAL, sides, HALF, FLOOR, SINGLE))
 
 
-def _bend_integers(x: Encoding, y: Encoding, above: Array, below: Array) -> Array:
+def _make_table(x: Encoding, y: Encoding, above: Array, below: Array) -> Array:
     """What each integer becomes."""
     whole = np.arange(INTEGERS) + float(x.offsets[0])
     steps = np.floor(np.where(whole < 0, whole * below, whole * above) + 0.5)
