@@ -3,6 +3,8 @@
 What the encoding between the two is makes no difference.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step
@@ -66,22 +68,42 @@ def pass_sums(factor: Multiplier, units: Array) -> tuple[Step, ...]:
     return (*middle, Step("Mul", whole / 2.0**GATE_BITS), *last)
 
 
-def gate_sums(factor: Multiplier, units: Array, sums: Array) -> tuple[Step, ...]:
-    """Cut sums, in their middles, times their gate; ``sums`` are the real numbers that sums stand for."""
-    whole = factor.exact / units * 2.0**GATE_BITS
-    slope = np.floor(whole * (sums / units) / STEEPNESS * 2.0**SLOPE_BITS + 0.5)
-    gate = (
-        Step("Mul", slope / 2.0**SLOPE_BITS),
+@dataclass(frozen=True)
+class Gate:
+    """How sums are cut for a gate, and its slope for a unit of what remains: all whole numbers."""
+
+    # Units of cut sums; those that the gate reads are so many times as fine.
+    units: Array
+    fineness: Array
+    # Of a gate that is open.
+    height: Array
+    slope: Array
+
+
+def find_gate(factor: Multiplier, offset: int, sums: Array) -> Gate:
+    """A steep gate reads finer sums, and its slope loses as many bits; ``sums`` are reals for a sum."""
+    units = cut_gated(factor, offset)
+    height = factor.exact / units * 2.0**GATE_BITS
+    slope = height * (sums / units) / STEEPNESS
+    bits = np.maximum(np.floor(np.log2(slope)), 0)
+    whole = np.floor(np.floor(slope * 2.0**SLOPE_BITS + 0.5) * np.exp2(-bits))
+    return Gate(units, np.exp2(bits), height, whole)
+
+
+def gate_sums(gate: Gate) -> tuple[Step, ...]:
+    """Cut sums, in their middles, times their gate; they come in the units that the gate reads."""
+    middle = (Step("Floor"), Step("Add", np.asarray(0.5)))
+    opened = (
+        *middle,
+        Step("Mul", gate.slope / 2.0**SLOPE_BITS),
         Step("Floor"),
-        Step("Add", np.floor(whole * REACH + 0.5)),
+        Step("Add", np.floor(gate.height * REACH + 0.5)),
         Step("Max", np.asarray(0.0)),
-        Step("Min", np.floor(whole + 0.5)),
+        Step("Min", np.floor(gate.height + 0.5)),
     )
     return (
-        Step("Floor"),
         Step("Cast", to=DType.FLOAT_64),
-        Step("Add", np.asarray(0.5)),
-        Step("Mul", branch=gate),
+        Step("Mul", trunk=(Step("Mul", 1 / gate.fineness), *middle), branch=opened),
         Step("Mul", np.asarray(2.0**-GATE_BITS)),
         Step("Add", np.asarray(0.5)),
         Step("Floor"),

@@ -7,7 +7,7 @@ import numpy as np
 from edgewright.backends.cpu.fused_products import has_product_kernels
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm, WideSums
 from edgewright.backends.htp.bent_sums import find_bend, round_bent_sums, round_bent_wide
-from edgewright.backends.htp.gated_sums import cut_gated, gate_sums, is_cut_at_zero, is_gated, pass_sums
+from edgewright.backends.htp.gated_sums import cut_gated, find_gate, gate_sums, is_cut_at_zero, is_gated, pass_sums
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
     FINE_BITS,
@@ -173,8 +173,8 @@ def round_product(graph: Graph, node: Node) -> SumForm | None:
     elif product.is_fine:
         unit, steps = np.ones_like(factor.cut), _round_whole(factor, y.offsets[0])
     elif is_gated(graph, node):
-        unit = cut_gated(factor, y.offsets[0])
-        steps = gate_sums(factor, unit, product.scales * x.scales[0])
+        gate = find_gate(factor, y.offsets[0], product.scales * x.scales[0])
+        unit, steps = gate.units * gate.fineness, gate_sums(gate)
     elif is_cut_at_zero(graph, node):
         unit = cut_gated(factor, y.offsets[0])
         steps = pass_sums(factor, unit)
