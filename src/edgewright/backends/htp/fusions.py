@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from edgewright.backends.htp.bent_sums import find_slopes
-from edgewright.backends.htp.products import has_coarse_sums, has_cut_sums
+from edgewright.backends.htp.products import bends_sums, sums_bytes
 from edgewright.backends.htp.requantize import is_wide
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
@@ -40,7 +40,7 @@ def _way(graph: Graph, node: Node) -> list[Node]:
             if len(way) == 1 and _is_bent(graph, maker):
                 return way
             is_same = graph.types[value].encoding == graph.types[node.outputs[0]].encoding
-            is_read = has_coarse_sums(graph, maker) or _is_reading_wide_sums(graph, maker, node)
+            is_read = _is_reading_sums(graph, maker, node)
             return way if is_read and (not is_same or node.op.is_gated_on_htp) else []
         value = maker.inputs[0]
     return []
@@ -48,15 +48,16 @@ def _way(graph: Graph, node: Node) -> list[Node]:
 
 def _is_bent(graph: Graph, maker: Node) -> bool:
     """Whether a Prelu right behind a product is computed from its sums."""
-    return find_slopes(graph, maker) is not None and has_cut_sums(graph, maker)
+    return find_slopes(graph, maker) is not None and bends_sums(graph, maker)
 
 
-def _is_reading_wide_sums(graph: Graph, maker: Node, node: Node) -> bool:
-    """Whether sums of 16 bits are clamped or gated, whatever is stored of them."""
+def _is_reading_sums(graph: Graph, maker: Node, node: Node) -> bool:
+    """Whether sums are clamped or gated, whatever is stored of them."""
     types = {graph.types[value].dtype for value in (*maker.outputs, *node.outputs)}
-    if types != {DType.UFIXED_POINT_16}:
-        return False
-    return has_cut_sums(graph, maker) if node.op.is_gated_on_htp else node.op.is_clamp and maker.op.is_product
+    if node.op.is_gated_on_htp:
+        return len(types) == 1 and bends_sums(graph, maker)
+    is_wide_product = types == {DType.UFIXED_POINT_16} and maker.op.is_product
+    return node.op.is_clamp and (sums_bytes(graph, maker) or is_wide_product)
 
 
 def _find_bounds(graph: Graph, node: Node) -> Encoding | None:

@@ -7,6 +7,7 @@ import numpy as np
 from edgewright.backends.cpu.fused_products import has_product_kernels
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm, WideSums
 from edgewright.backends.htp.bent_sums import find_bend, round_bent_sums, round_bent_wide
+from edgewright.backends.htp.channel_kernels import Kernel, find_kernel, is_bending
 from edgewright.backends.htp.gated_sums import cut_gated, find_gate, gate_sums, is_cut_at_zero, is_gated, pass_sums
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
@@ -71,15 +72,26 @@ class Product:
         return self.node.op if isinstance(self.node.op, DepthWiseConv2d) else None
 
     @property
-    def is_fine(self) -> bool:
-        """Whether sums are multiplied whole: those of strides, where a kernel has more than one place."""
+    def kernel(self) -> Kernel:
+        """How its sums are rounded."""
+        if _is_long(self.node, self.graph.types[self.node.inputs[1]]):
+            return Kernel.ORDINARY
         op = self.channelwise
-        return op is not None and max(op.stride) > 1 and not self.is_point
+        return Kernel.CUT if op is None else find_kernel(self.weights.shape[:2], op.stride)
 
     @property
-    def is_point(self) -> bool:
-        """Whether a kernel has one place."""
-        return self.weights.shape[:2] == (1, 1)
+    def is_fine(self) -> bool:
+        """Whether sums are multiplied whole."""
+        return self.kernel == Kernel.WHOLE
+
+    @property
+    def is_bending(self) -> bool:
+        """Whether its kernel gates and bends sums as the activation behind it says."""
+        op = self.node.op
+        if isinstance(op, DepthWiseConv2d):
+            return op.dilation == (1, 1) and is_bending(self.weights.shape[:2], op.stride)
+        is_dense = isinstance(op, Conv2d) and op.dilation == (1, 1)
+        return self.kernel == Kernel.CUT and (is_dense or isinstance(op, FullyConnected))
 
     @property
     def channel_window(self) -> Geometry | None:
@@ -122,15 +134,15 @@ class Product:
         return added_bias(real, float(sums) * unit, is_per_channel=weights.axis is not None)
 
 
-def has_coarse_sums(graph: Graph, node: Node) -> bool:
-    """Whether a node is a sum of products of 8 bits that HTP cuts before it rounds it."""
-    return has_cut_sums(graph, node) and is_byte(graph.types[node.outputs[0]])
+def sums_bytes(graph: Graph, node: Node) -> bool:
+    """Whether a node is a sum of products of 8 bits with symmetric weights."""
+    return find_product(graph, node) is not None and is_byte(graph.types[node.outputs[0]])
 
 
-def has_cut_sums(graph: Graph, node: Node) -> bool:
-    """Whether a node is a sum of products, of 8 or 16 bits, that HTP cuts before it rounds it."""
+def bends_sums(graph: Graph, node: Node) -> bool:
+    """Whether a node is a sum of products, of 8 or 16 bits, that HTP gates or bends before it rounds it."""
     product = find_product(graph, node)
-    return product is not None and not product.is_fine
+    return product is not None and product.is_bending
 
 
 def find_product(graph: Graph, node: Node) -> Product | None:
@@ -146,7 +158,7 @@ def find_product(graph: Graph, node: Node) -> Product | None:
         return None
     if node.inputs[1] not in graph.constants or types[2].dtype not in WEIGHTS:
         return None
-    if weights.block_axis is not None or any(weights.offsets) or _is_long(node, types[2]):
+    if weights.block_axis is not None or any(weights.offsets):
         return None
     channels = graph.constants[node.inputs[1]].shape[axis]
     # Weights of a transposed convolution in groups have the channels of one group only.
@@ -157,9 +169,9 @@ def find_product(graph: Graph, node: Node) -> Product | None:
 
 
 def round_product(graph: Graph, node: Node) -> SumForm | None:
-    """The form of a product; None where it is not known."""
+    """The form of a product; None where it is not known, or rounded in the ordinary way."""
     product = find_product(graph, node)
-    if product is None:
+    if product is None or product.kernel == Kernel.ORDINARY:
         return None
     if is_wide(graph.types[node.outputs[0]]):
         return _round_wide(product)
@@ -167,15 +179,15 @@ def round_product(graph: Graph, node: Node) -> SumForm | None:
     if factor is None:
         return None
     x, y = product.x, product.y
-    slopes = None if product.is_fine else find_bend(graph, node)
+    slopes = find_bend(graph, node) if product.is_bending else None
     if slopes is not None:
         unit, steps = np.ones_like(factor.cut), round_bent_sums(factor, y.offsets[0], slopes)
     elif product.is_fine:
         unit, steps = np.ones_like(factor.cut), _round_whole(factor, y.offsets[0])
-    elif is_gated(graph, node):
+    elif product.is_bending and is_gated(graph, node):
         gate = find_gate(factor, y.offsets[0], product.scales * x.scales[0])
         unit, steps = gate.units * gate.fineness, gate_sums(gate)
-    elif is_cut_at_zero(graph, node):
+    elif product.is_bending and product.channelwise is None and is_cut_at_zero(graph, node):
         unit = cut_gated(factor, y.offsets[0])
         steps = pass_sums(factor, unit)
     else:
@@ -193,14 +205,14 @@ def _round_wide(product: Product) -> SumForm | None:
     )
     total = product.weights.astype(np.float64).sum(axis=others)
     wide = split_input(product.x, total, is_cut=not product.is_fine)
-    slopes = None if product.is_fine else find_bend(product.graph, product.node)
+    slopes = find_bend(product.graph, product.node) if product.is_bending else None
     if product.is_fine:
         added = product.bias if product.bias.size else np.zeros(total.shape)
         steps = _round_whole(factor, product.y.offsets[0], added)
     elif slopes is not None:
         added = add_zero(product.x, total) + product.add_bias(256.0)
         steps = round_bent_wide(find_steps(product.x, product.y, product.scales), added, slopes)
-    elif is_gated(product.graph, product.node):
+    elif product.is_bending and is_gated(product.graph, product.node):
         steps = gate_wide(product.x, product.y, product.scales, total, product.add_bias(256.0))
     else:
         steps = cut_wide(factor, product.x, total, product.add_bias(256.0))
