@@ -15,8 +15,8 @@ from edgewright.ops.rearrange import Reshape
 
 # Bits of a gate below one, in units of cut sums, and of its slope.
 GATE_BITS, SLOPE_BITS = 15, 11
-# Sums are cut so far that so many of their units reach the largest step, and by one bit at least.
-MOST_UNITS, LEAST_CUT = 1 << 13, 1
+# Sums are cut so far that so many of their units, rounded, reach the largest step, and by one bit at least.
+MOST_UNITS, LEAST_CUT = (1 << 13) + 0.5, 1
 # But a step has at least so many bits of a unit.
 PARTS_BITS = 4
 LAST = 255
