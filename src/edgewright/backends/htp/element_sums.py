@@ -134,7 +134,7 @@ def bend_values(graph: Graph, node: Node) -> SumForm | None:
     if way is None:
         return None
     real = slopes.decode(graph.constants[slope]).astype(np.float64)
-    bent = np.floor(real * ratio * 2.0**way.bits + 0.5) / 2.0**way.bits
+    bent = np.floor(real * ratio * 2.0**way.bits) / 2.0**way.bits
     constants = {slope: (bent / way.factor).astype(np.float32)}
     return SumForm({value: Encoding((way.factor,), x.offsets)}, constants, (add_number(way.added),))
 
