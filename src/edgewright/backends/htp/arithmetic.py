@@ -8,7 +8,15 @@ import numpy as np
 from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.bent_sums import round_bent_words
 from edgewright.backends.htp.conversions import convert_values
-from edgewright.backends.htp.element_sums import bend_values, move_values, multiply_values, negate_values
+from edgewright.backends.htp.element_sums import (
+    bend_values,
+    choose_values,
+    divide_values,
+    find_number,
+    move_values,
+    multiply_values,
+    negate_values,
+)
 from edgewright.backends.htp.fused_activations import pass_bent, pass_gated
 from edgewright.backends.htp.matrices import multiply_matrices
 from edgewright.backends.htp.mean_sums import average_axes, average_places
@@ -34,6 +42,7 @@ from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.elementwise import (
     ElementWiseAdd,
+    ElementWiseDivide,
     ElementWiseMaximum,
     ElementWiseMinimum,
     ElementWiseMultiply,
@@ -92,7 +101,7 @@ def _sum(graph: Graph, node: Node) -> SumForm | None:
     """Operands times whole factors, plus their offsets in coarse units, halves of which go down."""
     types = [graph.types[value] for value in (*node.inputs, *node.outputs)]
     # One number is added by a table of all results.
-    is_table = any(value in graph.constants and graph.constants[value].size == 1 for value in node.inputs)
+    is_table = bool(find_number(graph, node))
     if not all(map(is_byte, types)) or node.inputs[0] == node.inputs[1] or is_table:
         return None
     a, b, y = (kind.encoding for kind in types if kind.encoding is not None)
@@ -125,8 +134,9 @@ RULES: dict[type[Op], Rule] = {
     RmsNorm: cut_root_norm,
     MatMul: multiply_matrices,
     ElementWiseAdd: _sum,
-    ElementWiseMaximum: move_values,
-    ElementWiseMinimum: move_values,
+    ElementWiseDivide: divide_values,
+    ElementWiseMaximum: choose_values,
+    ElementWiseMinimum: choose_values,
     ElementWiseSubtract: _sum,
     ElementWiseMultiply: multiply_values,
     ElementWiseNeg: negate_values,

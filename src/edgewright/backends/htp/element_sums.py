@@ -35,9 +35,10 @@ def multiply_values(graph: Graph, node: Node) -> SumForm | None:
     gated = find_gated(graph, node)
     if gated:
         return _tabulate(graph, node, gated, lambda x: x / (1 + np.exp(-x)))
-    numbers = [v for v in node.inputs if v in graph.constants and graph.constants[v].size == 1]
-    if numbers and len(set(node.inputs)) > 1 and _read_number(graph, numbers[0]) > 0:
-        return _scale_values(graph, node, numbers[0])
+    number = find_number(graph, node)
+    if number:
+        # A table of all results, unless it is positive.
+        return _scale_values(graph, node, number) if _read_number(graph, number) > 0 else None
     a, b, y = (kind.encoding for kind in types if kind.encoding is not None)
     steps = _multiply(a, b, y)
     whole = {name: Encoding((1.0,), e.offsets) for name, e in zip(node.inputs, (a, b), strict=True)}
@@ -61,6 +62,19 @@ def _multiply(a: Encoding, b: Encoding, y: Encoding) -> tuple[Step, ...] | None:
     added = np.floor(exact / (1 << LOST_BITS) + 0.5) * (1 << LOST_BITS)
     # Half a step more: the sum is cut, not rounded.
     return shift_down(np.asarray(whole / 2.0**shift), np.asarray((added - exact) / 2.0**shift + 0.5))
+
+
+def divide_values(graph: Graph, node: Node) -> SumForm | None:
+    """A quotient by a positive number is a product with its reciprocal."""
+    number = node.inputs[1]
+    is_scaled = find_number(graph, node) == number and _read_number(graph, number) > 0
+    return _scale_values(graph, node, number, is_quotient=True) if is_scaled else None
+
+
+def find_number(graph: Graph, node: Node) -> str:
+    """The constant of one number that is an operand; "" where none is."""
+    numbers = (v for v in node.inputs if v in graph.constants and graph.constants[v].size == 1)
+    return next(numbers, "")
 
 
 def find_gated(graph: Graph, node: Node) -> str:
@@ -89,18 +103,27 @@ def _read_number(graph: Graph, name: str) -> float:
     return float(encoding.decode(graph.constants[name]).reshape(()))
 
 
-def _scale_values(graph: Graph, node: Node, number: str) -> SumForm | None:
+def _scale_values(
+    graph: Graph, node: Node, number: str, *, is_quotient: bool = False
+) -> SumForm | None:
     """Values times one number only get another scale; flat operands of a product are rounded once."""
     value = next(name for name in node.inputs if name != number)
     x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
     if x is None or y is None:
         return None
-    way = find_rescaling(x.scales[0] * _read_number(graph, number) / y.scales[0])
+    real = _read_number(graph, number)
+    way = find_rescaling(x.scales[0] * (1 / real if is_quotient else real) / y.scales[0])
     if way is None:
         return None
-    constants = {number: np.full(graph.constants[number].shape, way.factor, np.float32)}
+    factor = 1 / way.factor if is_quotient else way.factor
+    constants = {number: np.full(graph.constants[number].shape, factor, np.float32)}
     added = way.half_up if is_flat_operand(graph, value, node.outputs[0]) else way.added
     return SumForm({value: Encoding((1.0,), x.offsets)}, constants, (add_number(added),))
+
+
+def choose_values(graph: Graph, node: Node) -> SumForm | None:
+    """Maxima and minima; those with one number are a table of all results, rounded in the ordinary way."""
+    return None if find_number(graph, node) else move_values(graph, node)
 
 
 def move_values(graph: Graph, node: Node) -> SumForm | None:
