@@ -36,7 +36,8 @@ def share_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     powers = _find_powers(
         _measure_distances(np.where(is_known, largest, 0), np.where(is_known, real, 0)), one
     )
-    shares = powers / one * _invert(powers.sum(axis=axis, keepdims=True) / one)
+    sums = powers.sum(axis=axis, keepdims=True) / one
+    shares = powers / one * invert_sums(sums, find_parabolas())
     return [np.where(is_known, shares, np.nan).astype(np.float16)]
 
 
@@ -70,10 +71,11 @@ def _measure_distances(largest: Array, real: Array) -> Array:
     return np.asarray((whole - np.where(units[0] >= units[1], 1, -1) * is_moved) * unit)
 
 
-def _invert(sums: Array) -> Array:
+def invert_sums(sums: Array, parabolas: Array) -> Array:
+    """Reciprocals that lie on parabolas, each of which has a part of the numbers between two powers of two."""
     mantissa, exponent = np.frexp(sums)
     places = np.minimum((2 * mantissa - 1) * PARABOLAS, PARABOLAS - 1e-9).astype(np.int64)
-    first, second, third = find_parabolas()[:, places]
+    first, second, third = parabolas[:, places]
     return np.asarray(np.ldexp((first * mantissa + second) * mantissa + third, -exponent))
 
 

@@ -5,7 +5,7 @@ from typing import cast
 
 import numpy as np
 
-from edgewright.backends.htp.half_shares import share_halves
+from edgewright.backends.htp.half_shares import PARABOLAS, invert_sums, share_halves
 from edgewright.backends.htp.library_op import LibraryOp, decode_stored, encode_real
 from edgewright.backends.htp.wide_functions import read_results
 from edgewright.core.numbers import Array
@@ -23,32 +23,57 @@ TURNS, RECIPROCAL_BITS = 5, 16
 # With 8 bits a step has so many as an exponent, none below this; from so many shares on they are powers.
 BYTE_BITS, LAST_BIT, FEWEST_POWERS = 8, -14, 17
 PARTS, PAIR = 256, 2
-# Fewer shares have weights of so many bits.
-WEIGHT_BITS = 40
+# Fewer shares have weights of so many bits, times a reciprocal that lies on a parabola in each quarter between two powers
+# of two: numbers for the square of a sum from 1 to 2, for itself, and alone. All but the largest get a little more.
+WEIGHT_BITS, ADDED = 40, 1 / 256
+QUARTERS = (
+    (0.71992558, -2.41903726, 2.69912958),
+    (0.39996779, -1.63367286, 2.21736590),
+    (0.24115881, -1.16497087, 1.87163657),
+    (0.15464244, -0.86577820, 1.61300798),
+)
 
 
 def share_bytes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     """Each number counts by its distance from the largest."""
     axis = cast("Softmax", op.op).axis_of(arrays[0].ndim)
-    weights, parts = weigh_bytes(op, arrays[0].shape[axis])
-    largest = arrays[0].max(axis=axis, keepdims=True, initial=0)
-    powers = weights[largest.astype(np.int64) - arrays[0]]
-    shares = np.floor(powers / powers.sum(axis=axis, keepdims=True) * parts + 0.5)
-    return [np.minimum(shares, PARTS - 1)]
+    weights, numbers = weigh_bytes(op, arrays[0].shape[axis])
+    rows = np.moveaxis(arrays[0], axis, -1).astype(np.int64)
+    distances = rows.max(axis=-1, keepdims=True, initial=0) - rows
+    shares = _share_bytes(weights, numbers, distances)
+    if rows.shape[-1] == PAIR:
+        shares[..., 0] = PARTS - 1 - shares[..., 1]
+    return [np.moveaxis(np.minimum(shares, PARTS - 1), -1, axis)]
 
 
-def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, float]:
-    """Weights of all distances, whole numbers whose sums are exact, and the parts that one has.
+def _share_bytes(weights: Array, numbers: Array, distances: Array) -> Array:
+    parts, added = numbers[:2]
+    powers = weights[distances]
+    sums = powers.sum(axis=-1, keepdims=True)
+    if len(numbers) == 2:
+        return np.asarray(np.floor(powers / sums * parts + 0.5))
+    inverse = invert_sums(sums / weights[0], numbers[2:].reshape(3, PARABOLAS)) * parts
+    return np.asarray(np.floor(powers / weights[0] * inverse + np.where(distances > 0, 0.5 + added, 0.5)))
 
-    Parts are of 256; two shares are parts of 255.
+
+def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, Array]:
+    """Weights of all distances, whole numbers whose sums are exact, and the numbers that a kernel needs to know.
+
+    They are the parts of one, 256, or 255 of two shares; what is added to all shares but the largest; parabolas.
     """
     exact, distances = _find_scale(op), np.arange(PARTS)
     if count < FEWEST_POWERS:
         weights = np.rint(np.exp(-distances * exact) * 2.0**WEIGHT_BITS)
-        return weights, PARTS - 1.0 if count == PAIR else PARTS
+        parabolas = _find_parabolas().reshape(-1)
+        return weights, np.array([PARTS - 1, 0]) if count == PAIR else np.array([PARTS, ADDED, *parabolas])
     exponent = exact * np.log2(np.e)
     unit = 2.0 ** max(int(np.floor(np.log2(exponent))) - BYTE_BITS + 1, LAST_BIT)
-    return np.floor(np.exp2(SHARE_BITS - distances * (np.floor(exponent / unit) * unit))), PARTS
+    return np.floor(np.exp2(SHARE_BITS - distances * (np.floor(exponent / unit) * unit))), np.array([PARTS, 0])
+
+
+def _find_parabolas() -> Array:
+    """Those of the quarters, for numbers from 1/2 to 1."""
+    return np.repeat(QUARTERS, PARABOLAS // len(QUARTERS), axis=0).T * [[8.0], [4.0], [2.0]]
 
 
 def share_wide(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:

@@ -17,35 +17,6 @@ static int64_t count_rows(const Shape *shape, int64_t *width) {
   return shape->count / *width;
 }
 
-/* Each number counts by its distance from the largest. */
-static void share_bytes(const uint8_t *restrict given, const double *restrict weights, double parts,
-                        uint8_t *restrict out, int64_t width) {
-  uint8_t largest = 0;
-  double sum = 0;
-  for (int64_t i = 0; i < width; i++) largest = given[i] > largest ? given[i] : largest;
-  for (int64_t i = 0; i < width; i++) sum += weights[largest - given[i]];
-  for (int64_t i = 0; i < width; i++) {
-    const double share = floor(weights[largest - given[i]] / sum * parts + 0.5);
-    out[i] = (uint8_t)(share < 255.0 ? share : 255.0);
-  }
-}
-
-static Status compute_byte_shares(void *state, void *context) {
-  Shape shape, ignored;
-  const uint8_t *given = read_input(context, 0, &shape);
-  const double *weights = read_input(context, 1, &ignored);
-  const double *parts = read_input(context, 2, &ignored);
-  uint8_t *out = make_output(context, 0, &shape);
-  int64_t width;
-  (void)state;
-  if (shape.count == 0) return NULL;
-  if (out == NULL) return fail();
-  const int64_t rows = count_rows(&shape, &width);
-  for (int64_t row = 0; row < rows; row++)
-    share_bytes(given + row * width, weights, parts[0], out + row * width, width);
-  return NULL;
-}
-
 /* Products keep their lowest 64 bits, as those of numpy. */
 static int64_t multiply_cut(int64_t first, int64_t second, int64_t bits) {
   return (int64_t)((uint64_t)first * (uint64_t)second) >> bits;
@@ -142,6 +113,52 @@ static double invert_sum(double sum, const double *parabolas) {
   const double *parabola = parabolas + (int)(place < PARABOLAS - 1e-9 ? place : PARABOLAS - 1e-9);
   const double value = (parabola[0] * mantissa + parabola[PARABOLAS]) * mantissa + parabola[2 * PARABOLAS];
   return ldexp(value, -exponent);
+}
+
+/* How bytes become shares: weights of all distances, the parts of one, and of few shares the parabolas of their sum's
+ * reciprocal and what is added to all but the largest. */
+typedef struct {
+  const double *weights, *parabolas;
+  double parts, added;
+} ByteShares;
+
+static inline uint8_t cut_share(double share) {
+  const double whole = floor(share);
+  return (uint8_t)(whole < 255.0 ? whole : 255.0);
+}
+
+static void share_bytes(const ByteShares *how, const uint8_t *restrict given, uint8_t *restrict out, int64_t width) {
+  const double *weights = how->weights;
+  uint8_t largest = 0;
+  double sum = 0;
+  for (int64_t i = 0; i < width; i++) largest = given[i] > largest ? given[i] : largest;
+  for (int64_t i = 0; i < width; i++) sum += weights[largest - given[i]];
+  if (how->parabolas == NULL) {
+    for (int64_t i = 0; i < width; i++) out[i] = cut_share(weights[largest - given[i]] / sum * how->parts + 0.5);
+  } else {
+    const double inverse = invert_sum(sum / weights[0], how->parabolas) * how->parts;
+    for (int64_t i = 0; i < width; i++) {
+      const int distance = largest - given[i];
+      out[i] = cut_share(weights[distance] / weights[0] * inverse + (distance ? 0.5 + how->added : 0.5));
+    }
+  }
+  if (width == 2) out[0] = (uint8_t)(255 - out[1]);
+}
+
+static Status compute_byte_shares(void *state, void *context) {
+  Shape shape, numbers;
+  const uint8_t *given = read_input(context, 0, &shape);
+  const double *weights = read_input(context, 1, &numbers);
+  const double *parts = read_input(context, 2, &numbers);
+  uint8_t *out = make_output(context, 0, &shape);
+  int64_t width;
+  (void)state;
+  if (shape.count == 0) return NULL;
+  if (out == NULL) return fail();
+  const ByteShares how = {weights, numbers.count > 2 ? parts + 2 : NULL, parts[0], parts[1]};
+  const int64_t rows = count_rows(&shape, &width);
+  for (int64_t row = 0; row < rows; row++) share_bytes(&how, given + row * width, out + row * width, width);
+  return NULL;
 }
 
 static inline float round_half(double number) {
