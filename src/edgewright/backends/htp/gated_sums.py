@@ -19,6 +19,8 @@ GATE_BITS, SLOPE_BITS = 15, 11
 MOST_UNITS, LEAST_CUT = (1 << 13) + 0.5, 1
 # But a step has at least so many bits of a unit.
 PARTS_BITS = 4
+# Cut sums of a gate from twice this number on keep their lower bits only, above it or below twice its negative.
+WRAPPED = 1 << 13
 LAST = 255
 REACH, STEEPNESS = 0.5, 6
 
@@ -90,8 +92,8 @@ def find_gate(factor: Multiplier, offset: int, sums: Array) -> Gate:
     return Gate(units, np.exp2(bits), height, whole)
 
 
-def gate_sums(gate: Gate) -> tuple[Step, ...]:
-    """Cut sums, in their middles, times their gate; they come in the units that the gate reads."""
+def gate_sums(gate: Gate, largest: Array) -> tuple[Step, ...]:
+    """Cut sums, in their middles, times their gate; they come, at most so large, in the units that it reads."""
     middle = (Step("Floor"), Step("Add", np.asarray(0.5)))
     opened = (
         *middle,
@@ -101,11 +103,21 @@ def gate_sums(gate: Gate) -> tuple[Step, ...]:
         Step("Max", np.asarray(0.0)),
         Step("Min", np.floor(gate.height + 0.5)),
     )
+    wrapped = gate.fineness * WRAPPED
     return (
         Step("Cast", to=DType.FLOAT_64),
+        *(_wrap_sums(wrapped) if np.any(largest >= 2 * wrapped) else ()),
         Step("Mul", trunk=(Step("Mul", 1 / gate.fineness), *middle), branch=opened),
         Step("Mul", np.asarray(2.0**-GATE_BITS)),
         Step("Add", np.asarray(0.5)),
         Step("Floor"),
         Step("Cast", to=DType.FLOAT_32),
     )
+
+
+def _wrap_sums(units: Array) -> tuple[Step, ...]:
+    """Sums that leave the range from -2 to 2 of so many units come back to its outer halves."""
+    parts = (Step("Mul", 1 / units), Step("Floor"))
+    below = (*parts, Step("Add", np.asarray(2.0)), Step("Min", np.asarray(0.0)), Step("Mul", -units))
+    above = (*parts, Step("Add", np.asarray(-1.0)), Step("Max", np.asarray(0.0)), Step("Mul", -units))
+    return Step("Add", branch=below), Step("Add", branch=above)

@@ -42,6 +42,8 @@ WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
 FEWEST_CHANNELS, MOST_PLACES = 16, 25
 # Places of a kernel along an axis from which on sums are rounded in the ordinary way.
 LONG = 64
+# The largest integer of 8 bits.
+LAST = 255
 POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
 # The axis of weights along which the channels of the output lie.
 CHANNELS: dict[type[Op], int] = {Conv2d: -1, DepthWiseConv2d: -1, TransposeConv2d: -1, FullyConnected: 0}
@@ -65,6 +67,11 @@ class Product:
     def weights(self) -> Array:
         """As they are stored."""
         return self.graph.constants[self.node.inputs[1]]
+
+    @property
+    def other_axes(self) -> tuple[int, ...]:
+        """Those of the weights that are no channels."""
+        return tuple(axis for axis in range(self.weights.ndim) if axis != self.axis % self.weights.ndim)
 
     @property
     def channelwise(self) -> DepthWiseConv2d | None:
@@ -114,6 +121,11 @@ class Product:
         has_many = channels >= FEWEST_CHANNELS and height * width <= MOST_PLACES
         is_product = window.group == 1 and (has_many or (height, width) == (1, 1))
         return window if has_product_kernels() or is_product else None
+
+    def find_largest_sums(self) -> Array:
+        """How large sums can be, whatever the input is."""
+        reach = max(-self.x.offsets[0], LAST + self.x.offsets[0])
+        return np.abs(self.weights.astype(np.float64)).sum(axis=self.other_axes) * reach + np.abs(self.add_bias())
 
     def find_multiplier(self, bits: int) -> Multiplier | None:
         """From sums to steps of the output."""
@@ -186,7 +198,8 @@ def round_product(graph: Graph, node: Node) -> SumForm | None:
         unit, steps = np.ones_like(factor.cut), _round_whole(factor, y.offsets[0])
     elif product.is_bending and is_gated(graph, node):
         gate = find_gate(factor, y.offsets[0], product.scales * x.scales[0])
-        unit, steps = gate.units * gate.fineness, gate_sums(gate)
+        unit = gate.units * gate.fineness
+        steps = gate_sums(gate, product.find_largest_sums() * unit)
     elif product.is_bending and product.channelwise is None and is_cut_at_zero(graph, node):
         unit = cut_gated(factor, y.offsets[0])
         steps = pass_sums(factor, unit)
@@ -200,10 +213,7 @@ def _round_wide(product: Product) -> SumForm | None:
     factor = product.find_multiplier(FINE_BITS if product.is_fine else WIDE_BITS)
     if factor is None:
         return None
-    others = tuple(
-        axis for axis in range(product.weights.ndim) if axis != product.axis % product.weights.ndim
-    )
-    total = product.weights.astype(np.float64).sum(axis=others)
+    total = product.weights.astype(np.float64).sum(axis=product.other_axes)
     wide = split_input(product.x, total, is_cut=not product.is_fine)
     slopes = find_bend(product.graph, product.node) if product.is_bending else None
     if product.is_fine:
