@@ -42,8 +42,8 @@ WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
 FEWEST_CHANNELS, MOST_PLACES = 16, 25
 # Places of a kernel along an axis from which on sums are rounded in the ordinary way.
 LONG = 64
-# The largest integer of 8 bits.
-LAST = 255
+# The largest integer of 8 bits, and the least step that a whole sum's unit may be.
+LAST, TINY = 255, 2.0**-16
 POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
 # The axis of weights along which the channels of the output lie.
 CHANNELS: dict[type[Op], int] = {Conv2d: -1, DepthWiseConv2d: -1, TransposeConv2d: -1, FullyConnected: 0}
@@ -84,7 +84,8 @@ class Product:
         if _is_long(self.node, self.graph.types[self.node.inputs[1]]):
             return Kernel.ORDINARY
         op = self.channelwise
-        return Kernel.CUT if op is None else find_kernel(self.weights.shape[:2], op.stride)
+        kernel = Kernel.CUT if op is None else find_kernel(self.weights.shape[:2], op.stride)
+        return Kernel.CUT if kernel == Kernel.WHOLE and self._has_tiny_factor() else kernel
 
     @property
     def is_fine(self) -> bool:
@@ -121,6 +122,11 @@ class Product:
         has_many = channels >= FEWEST_CHANNELS and height * width <= MOST_PLACES
         is_product = window.group == 1 and (has_many or (height, width) == (1, 1))
         return window if has_product_kernels() or is_product else None
+
+    def _has_tiny_factor(self) -> bool:
+        """Whether a channel's sums are too small for the kernel that multiplies whole sums."""
+        factor = self.find_multiplier(FINE_BITS)
+        return factor is not None and bool(factor.exact.min() < TINY)
 
     def find_largest_sums(self) -> Array:
         """How large sums can be, whatever the input is."""
