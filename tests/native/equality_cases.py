@@ -74,6 +74,15 @@ def convolve_depthwise(net: RandomNet, *, size: int = 3, stride: int = 1) -> str
     return net.add(op, value, weights, net.add_bias(value, weights))
 
 
+def convolve_uneven_channels(net: RandomNet, *, spread: float) -> str:
+    """One of each channel that halves an image; scales of channels are up to so many bits apart."""
+    value = net.add_input(*IMAGE)
+    real = net.random.uniform(-1, 1, (5, 5, 1, 32)) * 2 ** net.random.uniform(-spread, 0, 32)
+    weights = net.add_weights_of(real, axis=3)
+    op = DepthWiseConv2d(stride=(2, 2), pad_amount=((1, 2), (1, 2)))
+    return net.add(op, value, weights, net.add_bias(value, weights))
+
+
 def convolve_twice(net: RandomNet) -> str:
     """A depthwise convolution of what another one has made, with padding and a stride."""
     value = convolve(net, size=1)
@@ -244,6 +253,8 @@ CASES: dict[str, Draw] = {
     "DepthWiseConv2d, 3x3, stride 2": partial(convolve_depthwise, stride=2),
     "DepthWiseConv2d, 5x5": partial(convolve_depthwise, size=5),
     "DepthWiseConv2d, 5x5, stride 2": partial(convolve_depthwise, size=5, stride=2),
+    "DepthWiseConv2d, 5x5, stride 2, uneven": partial(convolve_uneven_channels, spread=8),
+    "DepthWiseConv2d, 5x5, stride 2, very uneven": partial(convolve_uneven_channels, spread=12),
     "Conv2d + DepthWiseConv2d, 5x5, stride 2": convolve_twice,
     "TransposeConv2d, 2x2, stride 2": convolve_back,
     "FullyConnected": connect,

@@ -148,6 +148,7 @@ HTP = (
     "widen_conv_1d",
     "expand_blocks",
     "grow_filters",
+    "raise_small_scales",
     "mirror_edges",
     "append_channels",
     "replace_biased_matmul",

@@ -9,7 +9,7 @@ from edgewright.backends.htp.halves import EXACT_HALVES, HALVES, with_halves
 from edgewright.backends.htp.library_kernels import with_library_kernels
 from edgewright.backends.htp.phases import with_phases
 from edgewright.backends.htp.signs import with_unsigned
-from edgewright.backends.htp.wide_factors import with_wide_factors
+from edgewright.backends.htp.wide_factors import with_raised_scales, with_wide_factors
 from edgewright.ir.graph import Graph
 from edgewright.passes.htp.unroll_recurrent import with_steps
 
@@ -28,7 +28,7 @@ class HtpSimBackend:
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session for a graph; floats are computed in half precision, the NPU has no others."""
         outputs = (*graph.outputs, *options.extra_outputs)
-        plain = with_unsigned(with_wide_factors(with_steps(graph, outputs)), outputs)
+        plain = with_unsigned(with_raised_scales(with_wide_factors(with_steps(graph, outputs))), outputs)
         halved = with_halves(plain, outputs)
         fused = with_fusions(with_phases(halved)) if self.arithmetic else halved
         ready = with_library_kernels(fused, graph)

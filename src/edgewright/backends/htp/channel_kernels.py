@@ -2,10 +2,12 @@
 
 from enum import Enum, auto
 
+from edgewright.passes.htp.raise_small_scales import HALVING, WHOLE_SIZES, multiplies_whole_sums
+
 # Strides whose sums are cut, and a kernel of which they are at another one.
 CUT_STRIDES, CUT_ALONE = frozenset({(1, 1), (1, 2), (2, 1), (3, 3)}), ((3, 3), (4, 4))
-# Of those that halve an image: places along an axis of kernels that multiply whole sums, and smaller ones that cut them.
-HALVING, WHOLE_SIZES, SMALL = (2, 2), range(3, 8), frozenset({(1, 1), (2, 2)})
+# Kernels that halve an image and cut their sums, besides the long ones.
+SMALL = frozenset({(1, 1), (2, 2)})
 # Strides at which sums are gated or bent, in kernels of at most so many places along an axis.
 BENDING_STRIDES, MOST_PLACES = frozenset({(1, 1), (3, 3)}), 8
 
@@ -24,7 +26,7 @@ def find_kernel(size: tuple[int, ...], stride: tuple[int, ...]) -> Kernel:
         return Kernel.CUT
     if stride != HALVING:
         return Kernel.ORDINARY
-    if all(places in WHOLE_SIZES for places in size):
+    if multiplies_whole_sums(stride, size):
         return Kernel.WHOLE
     return Kernel.CUT if size in SMALL or max(size) >= WHOLE_SIZES.stop else Kernel.ORDINARY
 

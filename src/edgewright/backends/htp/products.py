@@ -8,7 +8,14 @@ from edgewright.backends.cpu.fused_products import has_product_kernels
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm, WideSums
 from edgewright.backends.htp.bent_sums import find_bend, round_bent_sums, round_bent_wide
 from edgewright.backends.htp.channel_kernels import Kernel, find_kernel, is_bending
-from edgewright.backends.htp.gated_sums import cut_gated, find_gate, gate_sums, is_cut_at_zero, is_gated, pass_sums
+from edgewright.backends.htp.gated_sums import (
+    cut_gated,
+    find_gate,
+    gate_sums,
+    is_cut_at_zero,
+    is_gated,
+    pass_sums,
+)
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
     FINE_BITS,
@@ -37,6 +44,7 @@ from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.windows import Geometry
+from edgewright.passes.htp.raise_small_scales import find_whole_sums
 
 WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
 FEWEST_CHANNELS, MOST_PLACES = 16, 25
@@ -85,7 +93,7 @@ class Product:
             return Kernel.ORDINARY
         op = self.channelwise
         kernel = Kernel.CUT if op is None else find_kernel(self.weights.shape[:2], op.stride)
-        return Kernel.CUT if kernel == Kernel.WHOLE and self._has_tiny_factor() else kernel
+        return Kernel.CUT if kernel == Kernel.WHOLE and self._is_cut_all_the_same() else kernel
 
     @property
     def is_fine(self) -> bool:
@@ -123,15 +131,19 @@ class Product:
         is_product = window.group == 1 and (has_many or (height, width) == (1, 1))
         return window if has_product_kernels() or is_product else None
 
-    def _has_tiny_factor(self) -> bool:
-        """Whether a channel's sums are too small for the kernel that multiplies whole sums."""
+    def _is_cut_all_the_same(self) -> bool:
+        """Whether channels are too small, or too uneven, for the kernel that multiplies whole sums."""
+        if is_wide(self.graph.types[self.node.outputs[0]]):
+            return find_whole_sums(self.graph, self.node) is None
         factor = self.find_multiplier(FINE_BITS)
         return factor is not None and bool(factor.exact.min() < TINY)
 
     def find_largest_sums(self) -> Array:
         """How large sums can be, whatever the input is."""
         reach = max(-self.x.offsets[0], LAST + self.x.offsets[0])
-        return np.abs(self.weights.astype(np.float64)).sum(axis=self.other_axes) * reach + np.abs(self.add_bias())
+        return np.abs(self.weights.astype(np.float64)).sum(axis=self.other_axes) * reach + np.abs(
+            self.add_bias()
+        )
 
     def find_multiplier(self, bits: int) -> Multiplier | None:
         """From sums to steps of the output."""
@@ -224,7 +236,7 @@ def _round_wide(product: Product) -> SumForm | None:
     slopes = find_bend(product.graph, product.node) if product.is_bending else None
     if product.is_fine:
         added = product.bias if product.bias.size else np.zeros(total.shape)
-        steps = _round_whole(factor, product.y.offsets[0], added)
+        steps = _round_wide_whole(product, factor, added)
     elif slopes is not None:
         added = add_zero(product.x, total) + product.add_bias(256.0)
         steps = round_bent_wide(find_steps(product.x, product.y, product.scales), added, slopes)
@@ -279,9 +291,33 @@ def _round_whole(factor: Multiplier, offset: int, bias: Array | float = 0.0) -> 
 
     The offset of the output is added to the sums, as a whole number that comes from float32.
     """
-    offsets = np.float32(-offset) / factor.exact.astype(np.float32)
-    whole = np.floor(offsets + np.float32(0.5)).astype(np.float64) + bias
+    whole = _find_whole_offset(factor, offset) + bias
     return shift_down(factor.value, whole * factor.value + offset + 0.5)
+
+
+def _find_whole_offset(factor: Multiplier, offset: int) -> Array:
+    """What is added to sums for the offset of the output."""
+    offsets = np.float32(-offset) / factor.exact.astype(np.float32)
+    return np.asarray(np.floor(offsets + np.float32(0.5)), np.float64)
+
+
+def _round_wide_whole(product: Product, factor: Multiplier, bias: Array) -> tuple[Step, ...]:
+    """The same of 16 bits: in the unit of the smallest channel, sums may need more than 32 bits."""
+    steps = _round_whole(factor, product.y.offsets[0], bias)
+    sums, least = find_whole_sums(product.graph, product.node), factor.exponent.min()
+    if sums is None or not sums.can_wrap(least):
+        return steps
+    offset = product.y.offsets[0]
+    added = _find_whole_offset(factor, offset) + bias
+    units = np.exp2(factor.exponent - least)
+    turns = (
+        Step("Mul", units * 2.0**-32),
+        Step("Add", np.asarray(0.5)),
+        Step("Floor"),
+        Step("Mul", -(2.0**32) / units),
+    )
+    wrapped = (Step("Cast", to=DType.FLOAT_64), Step("Add", added), Step("Add", branch=turns))
+    return (*wrapped, *shift_down(factor.value, np.asarray(offset + 0.5)))
 
 
 def _find_bias(graph: Graph, node: Node) -> Array | None:

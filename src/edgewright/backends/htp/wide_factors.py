@@ -8,6 +8,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
+from edgewright.passes.htp.raise_small_scales import raise_small_scales
 from edgewright.quantize.rules import find_second_operand_grid
 
 LARGEST, WHOLE = 0x7F7F, 0x7FFF
@@ -24,6 +25,12 @@ def with_wide_factors(graph: Graph) -> Graph:
         kind, factors = _cut_factors(limited.types[name], limited.constants[name])
         limited.types[name], limited.constants[name] = kind, factors
     return limited
+
+
+def with_raised_scales(graph: Graph) -> Graph:
+    """A copy whose depthwise convolutions have the weights that the library is given."""
+    raised = graph.copy()
+    return raised if raise_small_scales(raised) else graph
 
 
 def _list_factors(graph: Graph, node: Node) -> list[str]:

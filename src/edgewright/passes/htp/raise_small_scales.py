@@ -1,0 +1,141 @@
+"""Raises scales of channels so small that HTP's 32 bits run over in the others.
+
+Filters of each channel that halve an image are summed whole there. Sums of all channels are brought to the
+unit of the smallest one, and what needs more bits than that comes out as 0, without an error (SDK 2.51).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.graph import Graph, Node
+from edgewright.ops.conv import DepthWiseConv2d
+from edgewright.passes.graph_pass import register_pass, rewrite_each
+
+WIDE = frozenset({DType.SFIXED_POINT_16, DType.UFIXED_POINT_16})
+# Strides and places along an axis of kernels that multiply whole sums.
+HALVING, WHOLE_SIZES = (2, 2), range(3, 8)
+# A channel with a smaller factor than the first makes HTP cut all sums instead; with the second one, sums of
+# up to eight times the range of the output fit.
+LEAST_BITS, ENOUGH_BITS, SUM_BITS = -16, -13, 31
+# So does the first of these kernels, and the second one where there are more channels than these and a scale
+# so many times below the largest.
+CUT_SIZE, UNEVEN_SIZE, FEW_CHANNELS, MOST_UNEVEN = (4, 4), (3, 3), 32, 64.0
+
+
+@dataclass(frozen=True)
+class WholeSums:
+    """A depthwise convolution of 16 bits whose sums HTP multiplies whole.
+
+    ``factors`` bring each channel's sums to steps of the output, ``reach`` is how large the sums can be.
+    """
+
+    weights: str
+    factors: Array
+    reach: Array
+
+    @property
+    def bits(self) -> Array:
+        """The powers of two at or below the factors."""
+        return np.floor(np.log2(self.factors))
+
+    def can_wrap(self, least: float) -> bool:
+        """Whether sums in the unit of a channel with so many bits can need more than there are."""
+        return bool(np.any(self.reach * np.exp2(np.maximum(self.bits, least) - least) >= 2.0**SUM_BITS))
+
+
+@register_pass(after=("grow_filters",))
+def raise_small_scales(graph: Graph) -> int:
+    """Weights of these channels lose up to three bits, where they hardly count beside the others."""
+    return rewrite_each(graph, _raise)
+
+
+def multiplies_whole_sums(stride: tuple[int, ...], size: tuple[int, ...]) -> bool:
+    """Whether HTP multiplies sums of each channel whole."""
+    return stride == HALVING and all(places in WHOLE_SIZES for places in size)
+
+
+def find_whole_sums(graph: Graph, node: Node) -> WholeSums | None:
+    """What is known of such a convolution; None for any other node."""
+    if not isinstance(node.op, DepthWiseConv2d) or node.inputs[1] not in graph.constants:
+        return None
+    x, weights, y = (graph.types[value] for value in (*node.inputs[:2], node.outputs[0]))
+    stored = graph.constants[node.inputs[1]]
+    if (
+        x.dtype not in WIDE
+        or y.dtype not in WIDE
+        or not multiplies_whole_sums(node.op.stride, stored.shape[:2])
+    ):
+        return None
+    if x.encoding is None or y.encoding is None or weights.encoding is None:
+        return None
+    scales = np.broadcast_to(np.asarray(weights.encoding.scales, np.float32), stored.shape[-1])
+    factors = np.float32(x.encoding.scales[0]) * scales / np.float32(y.encoding.scales[0])
+    factors = factors.astype(np.float64)
+    if _is_cut(stored.shape[:2], scales) or factors.min() < 2.0**LEAST_BITS:
+        return None
+    lowest, highest = (limit + x.encoding.offsets[0] for limit in _list_limits(x.dtype))
+    filters = stored.astype(np.float64).reshape(-1, stored.shape[-1])
+    above = np.maximum(filters * lowest, filters * highest).sum(axis=0)
+    below = np.minimum(filters * lowest, filters * highest).sum(axis=0)
+    added = _find_bias(graph, node, x.encoding.scales[0] * scales) - y.encoding.offsets[0] / factors
+    return WholeSums(node.inputs[1], factors, np.maximum(np.abs(above + added), np.abs(below + added)))
+
+
+def _is_cut(size: tuple[int, ...], scales: Array) -> bool:
+    """Whether HTP cuts sums of 16 bits for such a kernel, whatever the factors are."""
+    is_uneven = scales.size > FEW_CHANNELS and scales.max() > MOST_UNEVEN * scales.min()
+    return size == CUT_SIZE or (size == UNEVEN_SIZE and bool(is_uneven))
+
+
+def _raise(graph: Graph, node: Node) -> bool:
+    sums = find_whole_sums(graph, node)
+    if sums is None or not sums.can_wrap(sums.bits.min()):
+        return False
+    steps = np.arange(sums.bits.min() + 1, ENOUGH_BITS + 1)
+    enough = next((bits for bits in steps if not sums.can_wrap(bits)), ENOUGH_BITS)
+    raised = np.maximum(np.exp2(enough) / sums.factors, 1.0)
+    # A little more, for the factor is rounded.
+    raised = np.where(raised > 1, raised * (1 + 2.0**-20), 1.0)
+    if np.all(raised == 1):
+        return False
+    kind, stored = graph.types[sums.weights], graph.constants[sums.weights]
+    assert kind.encoding is not None
+    scales = tuple((np.asarray(kind.encoding.scales) * raised).tolist())
+    coarse = replace(kind, encoding=replace(kind.encoding, scales=scales))
+    filters = np.rint(stored / raised).astype(stored.dtype)
+    graph.set_input(
+        node, 1, graph.add_constant(graph.fresh_name(sums.weights), filters, coarse, of=sums.weights)
+    )
+    _raise_bias(graph, node, scales)
+    return True
+
+
+def _raise_bias(graph: Graph, node: Node, scales: tuple[float, ...]) -> None:
+    """The bias in units of the new sums, where it was in those of the old ones."""
+    name = node.inputs[2] if len(node.inputs) > 2 else ""
+    kind, x = graph.types.get(name), graph.types[node.inputs[0]].encoding
+    if name not in graph.constants or kind is None or kind.encoding is None or kind.encoding.axis is None:
+        return
+    assert x is not None
+    sums = tuple(x.scales[0] * scale for scale in scales)
+    real = graph.constants[name].astype(np.float64) * np.asarray(kind.encoding.scales)
+    fitted = replace(kind, encoding=replace(kind.encoding, scales=sums))
+    stored = np.rint(real / np.asarray(sums)).astype(kind.dtype.numpy)
+    graph.set_input(node, 2, graph.add_constant(graph.fresh_name(name), stored, fitted, of=name))
+
+
+def _find_bias(graph: Graph, node: Node, sums: Array) -> Array:
+    """The bias in units of the sums."""
+    name = node.inputs[2] if len(node.inputs) > 2 else ""
+    encoding = graph.types[name].encoding if name in graph.constants else None
+    if encoding is None:
+        return np.zeros(sums.size)
+    real = (graph.constants[name].astype(np.float64) + encoding.offsets) * np.asarray(encoding.scales)
+    return np.asarray(real / sums)
+
+
+def _list_limits(dtype: DType) -> tuple[int, int]:
+    limits = np.iinfo(dtype.numpy)
+    return int(limits.min), int(limits.max)
