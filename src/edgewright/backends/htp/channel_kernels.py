@@ -2,7 +2,7 @@
 
 from enum import Enum, auto
 
-from edgewright.passes.htp.raise_small_scales import HALVING, WHOLE_SIZES, multiplies_whole_sums
+from edgewright.passes.htp.raise_small_scales import HALVING, WHOLE_SIZES, has_whole_sums
 
 # Strides whose sums are cut, and a kernel of which they are at another one.
 CUT_STRIDES, CUT_ALONE = frozenset({(1, 1), (1, 2), (2, 1), (3, 3)}), ((3, 3), (4, 4))
@@ -26,7 +26,7 @@ def find_kernel(size: tuple[int, ...], stride: tuple[int, ...]) -> Kernel:
         return Kernel.CUT
     if stride != HALVING:
         return Kernel.ORDINARY
-    if multiplies_whole_sums(stride, size):
+    if has_whole_sums(stride, size):
         return Kernel.WHOLE
     return Kernel.CUT if size in SMALL or max(size) >= WHOLE_SIZES.stop else Kernel.ORDINARY
 

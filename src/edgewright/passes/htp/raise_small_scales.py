@@ -51,7 +51,7 @@ def raise_small_scales(graph: Graph) -> int:
     return rewrite_each(graph, _raise)
 
 
-def multiplies_whole_sums(stride: tuple[int, ...], size: tuple[int, ...]) -> bool:
+def has_whole_sums(stride: tuple[int, ...], size: tuple[int, ...]) -> bool:
     """Whether HTP multiplies sums of each channel whole."""
     return stride == HALVING and all(places in WHOLE_SIZES for places in size)
 
@@ -65,7 +65,7 @@ def find_whole_sums(graph: Graph, node: Node) -> WholeSums | None:
     if (
         x.dtype not in WIDE
         or y.dtype not in WIDE
-        or not multiplies_whole_sums(node.op.stride, stored.shape[:2])
+        or not has_whole_sums(node.op.stride, stored.shape[:2])
     ):
         return None
     if x.encoding is None or y.encoding is None or weights.encoding is None:
