@@ -134,7 +134,8 @@ class Product:
     def _is_cut_all_the_same(self) -> bool:
         """Whether channels are too small, or too uneven, for the kernel that multiplies whole sums."""
         if is_wide(self.graph.types[self.node.outputs[0]]):
-            return find_whole_sums(self.graph, self.node) is None
+            sums = find_whole_sums(self.graph, self.node)
+            return sums is None or sums.is_uneven
         factor = self.find_multiplier(FINE_BITS)
         return factor is not None and bool(factor.exact.min() < TINY)
 

@@ -19,8 +19,8 @@ HALVING, WHOLE_SIZES = (2, 2), range(3, 8)
 # A channel with a smaller factor than the first makes HTP cut all sums instead; with the second one, sums of
 # up to eight times the range of the output fit.
 LEAST_BITS, ENOUGH_BITS, SUM_BITS = -16, -13, 31
-# So does the first of these kernels, and the second one where there are more channels than these and a scale
-# so many times below the largest.
+# So do the first of these kernels, and mostly the second one where there are more channels than these and a
+# scale so many times below the largest.
 CUT_SIZE, UNEVEN_SIZE, FEW_CHANNELS, MOST_UNEVEN = (4, 4), (3, 3), 32, 64.0
 
 
@@ -29,11 +29,13 @@ class WholeSums:
     """A depthwise convolution of 16 bits whose sums HTP multiplies whole.
 
     ``factors`` bring each channel's sums to steps of the output, ``reach`` is how large the sums can be.
+    Where channels are uneven they are mostly cut; when they are not is unknown.
     """
 
     weights: str
     factors: Array
     reach: Array
+    is_uneven: bool
 
     @property
     def bits(self) -> Array:
@@ -62,31 +64,27 @@ def find_whole_sums(graph: Graph, node: Node) -> WholeSums | None:
         return None
     x, weights, y = (graph.types[value] for value in (*node.inputs[:2], node.outputs[0]))
     stored = graph.constants[node.inputs[1]]
-    if (
-        x.dtype not in WIDE
-        or y.dtype not in WIDE
-        or not has_whole_sums(node.op.stride, stored.shape[:2])
-    ):
+    if x.dtype not in WIDE or y.dtype not in WIDE or not has_whole_sums(node.op.stride, stored.shape[:2]):
         return None
     if x.encoding is None or y.encoding is None or weights.encoding is None:
         return None
     scales = np.broadcast_to(np.asarray(weights.encoding.scales, np.float32), stored.shape[-1])
     factors = np.float32(x.encoding.scales[0]) * scales / np.float32(y.encoding.scales[0])
     factors = factors.astype(np.float64)
-    if _is_cut(stored.shape[:2], scales) or factors.min() < 2.0**LEAST_BITS:
+    if stored.shape[:2] == CUT_SIZE or factors.min() < 2.0**LEAST_BITS:
         return None
     lowest, highest = (limit + x.encoding.offsets[0] for limit in _list_limits(x.dtype))
     filters = stored.astype(np.float64).reshape(-1, stored.shape[-1])
     above = np.maximum(filters * lowest, filters * highest).sum(axis=0)
     below = np.minimum(filters * lowest, filters * highest).sum(axis=0)
     added = _find_bias(graph, node, x.encoding.scales[0] * scales) - y.encoding.offsets[0] / factors
-    return WholeSums(node.inputs[1], factors, np.maximum(np.abs(above + added), np.abs(below + added)))
+    reach = np.maximum(np.abs(above + added), np.abs(below + added))
+    return WholeSums(node.inputs[1], factors, reach, _is_uneven(stored.shape[:2], scales))
 
 
-def _is_cut(size: tuple[int, ...], scales: Array) -> bool:
-    """Whether HTP cuts sums of 16 bits for such a kernel, whatever the factors are."""
-    is_uneven = scales.size > FEW_CHANNELS and scales.max() > MOST_UNEVEN * scales.min()
-    return size == CUT_SIZE or (size == UNEVEN_SIZE and bool(is_uneven))
+def _is_uneven(size: tuple[int, ...], scales: Array) -> bool:
+    is_apart = scales.max() > MOST_UNEVEN * scales.min()
+    return size == UNEVEN_SIZE and scales.size > FEW_CHANNELS and bool(is_apart)
 
 
 def _raise(graph: Graph, node: Node) -> bool:
