@@ -4,7 +4,8 @@ from enum import Enum, auto
 
 # Strides whose sums are cut, and a kernel of which they are at another one.
 CUT_STRIDES, CUT_ALONE = frozenset({(1, 1), (1, 2), (2, 1), (3, 3)}), ((3, 3), (4, 4))
-# Of those that halve an image: places along an axis of kernels that multiply whole sums, and smaller ones that cut them.
+# Of those that halve an image: places along an axis of kernels that multiply whole sums, and smaller ones
+# that cut them.
 HALVING, WHOLE_SIZES, SMALL = (2, 2), range(3, 8), frozenset({(1, 1), (2, 2)})
 # Strides at which sums are gated or bent, in kernels of at most so many places along an axis.
 BENDING_STRIDES, MOST_PLACES = frozenset({(1, 1), (3, 3)}), 8

@@ -103,9 +103,7 @@ def _read_number(graph: Graph, name: str) -> float:
     return float(encoding.decode(graph.constants[name]).reshape(()))
 
 
-def _scale_values(
-    graph: Graph, node: Node, number: str, *, is_quotient: bool = False
-) -> SumForm | None:
+def _scale_values(graph: Graph, node: Node, number: str, *, is_quotient: bool = False) -> SumForm | None:
     """Values times one number only get another scale; flat operands of a product are rounded once."""
     value = next(name for name in node.inputs if name != number)
     x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
