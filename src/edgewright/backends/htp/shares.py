@@ -23,9 +23,9 @@ TURNS, RECIPROCAL_BITS = 5, 16
 # With 8 bits a step has so many as an exponent, none below this; from so many shares on they are powers.
 BYTE_BITS, LAST_BIT, FEWEST_POWERS = 8, -14, 17
 PARTS, PAIR = 256, 2
-# Fewer shares have weights of so many bits, times a reciprocal that lies on a parabola in each quarter between
-# two powers of two: numbers for the square of a sum from 1 to 2, for itself, and alone. All but the largest
-# get a little more.
+# Fewer shares have weights of so many bits, times a reciprocal that lies on a parabola in each quarter
+# between two powers of two: numbers for the square of a sum from 1 to 2, for itself, and alone. All shares
+# but the largest get a little more.
 WEIGHT_BITS, ADDED = 40, 1 / 256
 QUARTERS = (
     (0.71992558, -2.41903726, 2.69912958),
