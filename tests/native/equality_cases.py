@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from zlib import crc32
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from edgewright.ops.elementwise_unary import ElementWiseExp
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.norm import Batchnorm, LayerNorm
 from edgewright.ops.pool import PoolAvg2d, PoolMax2d
-from edgewright.ops.rearrange import Concat
+from edgewright.ops.rearrange import Concat, Reshape
 from edgewright.ops.reduce import ReduceMean, ReduceSum
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
@@ -80,6 +81,19 @@ def convolve_uneven_channels(net: RandomNet, *, spread: float) -> str:
     real = net.random.uniform(-1, 1, (5, 5, 1, 32)) * 2 ** net.random.uniform(-spread, 0, 32)
     weights = net.add_weights_of(real, axis=3)
     op = DepthWiseConv2d(stride=(2, 2), pad_amount=((1, 2), (1, 2)))
+    return net.add(op, value, weights, net.add_bias(value, weights))
+
+
+def convolve_oddly(
+    net: RandomNet, *, size: tuple[int, int], stride: tuple[int, int], smallest: float = 1.0
+) -> str:
+    """A convolution of each channel in another form; the weights of the first are so small."""
+    value = net.add_input(*IMAGE)
+    real = net.random.normal(0, 0.3, (*size, 1, 32))
+    real[..., 0] *= smallest
+    weights = net.add_weights_of(real, axis=3)
+    pads = tuple(((places - 1) // 2, places // 2) for places in size)
+    op = DepthWiseConv2d(stride=stride, pad_amount=(pads[0], pads[1]))
     return net.add(op, value, weights, net.add_bias(value, weights))
 
 
@@ -162,6 +176,37 @@ def activate(net: RandomNet, *, op: Op) -> str:
     return net.add(op, convolve(net, size=1))
 
 
+def follow(net: RandomNet, *, op: Op, draw: Draw) -> str:
+    """An activation behind something else."""
+    return net.add(op, draw(net))
+
+
+def gate_steeply(net: RandomNet, *, gain: float, share: float = 1.0) -> str:
+    """HardSwish behind a convolution of large results; its encoding has so much of their range."""
+    value = net.add_input(*IMAGE)
+    weights = net.add_weights_of(net.random.normal(0, gain / np.sqrt(32), (1, 1, 32, 32)), axis=3)
+    point = Conv2d(stride=(1, 1), pad_amount=NONE)
+    name = net.add(HardSwish(), net.add(point, value, weights, net.add_bias(value, weights)))
+    kind = net.graph.types[name]
+    if kind.encoding is not None:
+        scale = kind.encoding.scales[0] * share
+        lowest = -min(round(0.4 / scale), (1 << kind.encoding.bitwidth) - 1)
+        net.graph.types[name] = replace(
+            kind, encoding=replace(kind.encoding, scales=(scale,), offsets=(lowest,))
+        )
+    return name
+
+
+def gate_reshaped(net: RandomNet, *, op: Op) -> str:
+    """An activation of a convolution's results, place after place."""
+    return net.add(op, net.add(Reshape(shape=(1, 144, 32)), convolve(net, size=1)))
+
+
+def combine_number(net: RandomNet, *, op: Op, number: float) -> str:
+    """An op of an input and one number."""
+    return net.add(op, net.add_input(*IMAGE), net.add_constant(np.full(1, number)))
+
+
 def rectify(net: RandomNet) -> str:
     """A Relu that has the encoding of the convolution before it, numbers below zero included."""
     value = convolve(net, size=1)
@@ -229,6 +274,8 @@ def normalize_channels(net: RandomNet) -> str:
 
 ADD, SUBTRACT, MULTIPLY = ElementWiseAdd(), ElementWiseSubtract(), ElementWiseMultiply()
 CHANNELS = (1, 1, 1, 32)
+DEPTHWISE_HALVED = partial(convolve_oddly, size=(3, 3), stride=(2, 2))
+DEPTHWISE_FLAT = partial(convolve_oddly, size=(3, 3), stride=(2, 1))
 CASES: dict[str, Draw] = {
     "Conv2d, 3x3": convolve,
     "Conv2d, 3x3, stride 2": partial(convolve, stride=2),
@@ -241,6 +288,11 @@ CASES: dict[str, Draw] = {
     "Conv2d + Relu, same encoding": rectify,
     "Conv2d + Relu6": partial(activate, op=Relu6()),
     "Conv2d + HardSwish": partial(activate, op=HardSwish()),
+    "Conv2d + HardSwish, steep": partial(gate_steeply, gain=12.0),
+    "Conv2d + HardSwish, range too small": partial(gate_steeply, gain=1.0, share=0.1),
+    "Conv2d, dilated + HardSwish": partial(follow, op=HardSwish(), draw=partial(convolve, dilation=2)),
+    "Conv2d + Reshape + HardSwish": partial(gate_reshaped, op=HardSwish()),
+    "Conv2d + Reshape + Relu": partial(gate_reshaped, op=Relu()),
     "Conv2d + Sigmoid": partial(activate, op=Sigmoid()),
     "Conv2d + HardSigmoid": partial(bend_hard, is_behind=True),
     "Conv2d + Tanh": partial(activate, op=Tanh()),
@@ -251,6 +303,14 @@ CASES: dict[str, Draw] = {
     "DepthWiseConv2d, 1x1": convolve_points,
     "DepthWiseConv2d, 3x3": convolve_depthwise,
     "DepthWiseConv2d, 3x3, stride 2": partial(convolve_depthwise, stride=2),
+    "DepthWiseConv2d, 3x3, stride 2x1": partial(convolve_oddly, size=(3, 3), stride=(2, 1)),
+    "DepthWiseConv2d, 2x2, stride 2": partial(convolve_oddly, size=(2, 2), stride=(2, 2)),
+    "DepthWiseConv2d, 1x3, stride 2": partial(convolve_oddly, size=(1, 3), stride=(2, 2)),
+    "DepthWiseConv2d, 3x3, stride 2, tiny channel": partial(
+        convolve_oddly, size=(3, 3), stride=(2, 2), smallest=1e-4
+    ),
+    "DepthWiseConv2d, stride 2 + Relu": partial(follow, op=Relu(), draw=DEPTHWISE_HALVED),
+    "DepthWiseConv2d, stride 2x1 + HardSwish": partial(follow, op=HardSwish(), draw=DEPTHWISE_FLAT),
     "DepthWiseConv2d, 5x5": partial(convolve_depthwise, size=5),
     "DepthWiseConv2d, 5x5, stride 2": partial(convolve_depthwise, size=5, stride=2),
     "DepthWiseConv2d, 5x5, stride 2, uneven": partial(convolve_uneven_channels, spread=8),
@@ -269,10 +329,13 @@ CASES: dict[str, Draw] = {
     "Multiply, channels": partial(combine, op=MULTIPLY, second=CHANNELS),
     "Multiply, places": partial(combine, op=MULTIPLY, second=(1, 12, 12, 1)),
     "Multiply, one number": partial(combine_constant, op=MULTIPLY, shape=(1,)),
+    "Multiply, negative number": partial(combine_number, op=MULTIPLY, number=-0.7),
     "Multiply, constant channels": partial(combine_constant, op=MULTIPLY, shape=(32,)),
     "Multiply, itself": square,
     "Divide": divide,
+    "Divide, one number": partial(combine_number, op=ElementWiseDivide(), number=0.4),
     "Maximum": partial(combine, op=ElementWiseMaximum()),
+    "Maximum, one number": partial(combine_number, op=ElementWiseMaximum(), number=-0.4),
     "PoolAvg2d, 2x2": partial(pool, kind=PoolAvg2d, size=2, stride=2),
     "PoolAvg2d, 3x3": partial(pool, kind=PoolAvg2d, size=3, stride=1),
     "PoolAvg2d, 3x3, padded": partial(pool, kind=PoolAvg2d, size=3, stride=1, pad=1),
@@ -294,6 +357,8 @@ CASES: dict[str, Draw] = {
     "Elu": partial(apply, op=Elu(), spread=4.0),
     "Exp": partial(apply, op=ElementWiseExp(), spread=2.0),
     "Prelu": partial(bend, is_behind=False),
+    "Softmax, 2": partial(apply, op=Softmax(), shape=(256, 2), spread=6.0),
+    "Softmax, 4": partial(apply, op=Softmax(), shape=(256, 4), spread=6.0),
     "Softmax, 10": partial(apply, op=Softmax(), shape=(64, 10), spread=6.0),
     "Softmax, 197": partial(apply, op=Softmax(), shape=(1, 3, 64, 197), spread=6.0),
     "Softmax, 1000": partial(apply, op=Softmax(), shape=(8, 1000), spread=6.0),
@@ -305,6 +370,5 @@ CASES: dict[str, Draw] = {
 
 def draw(case: str, form: str, number: int) -> tuple[RandomNet, str]:
     """One of the networks of a case; the same number gives the same one."""
-    place = sorted(CASES).index(case)
-    net = RandomNet(form, np.random.default_rng([number, place, len(form)]))
+    net = RandomNet(form, np.random.default_rng([number, crc32(case.encode()), len(form)]))
     return net, CASES[case](net)

@@ -24,6 +24,7 @@ from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.quant import Convert
 from edgewright.ops.reduce_softmax import Softmax
+from tests.native.equality_cases import draw
 from tests.native.wide_cases import WIDE_EXACT
 
 KINDS = ("conv", "strided", "few", "pointwise", "sparse", "depthwise", "strided_depthwise", "product")
@@ -217,6 +218,31 @@ def long_kernel(places: int, stride: int) -> tuple[Graph, dict[str, Array]]:
     return graph, {"x": x}
 
 
+# Of the page of equal numbers.
+DRAWN = (
+    "Conv2d + HardSwish, steep",
+    "Conv2d + HardSwish, range too small",
+    "Conv2d, dilated + HardSwish",
+    "Conv2d + Reshape + HardSwish",
+    "DepthWiseConv2d, 3x3, stride 2x1",
+    "DepthWiseConv2d, 2x2, stride 2",
+    "DepthWiseConv2d, 1x3, stride 2",
+    "DepthWiseConv2d, 3x3, stride 2, tiny channel",
+    "DepthWiseConv2d, stride 2 + Relu",
+    "DepthWiseConv2d, stride 2x1 + HardSwish",
+    "Multiply, negative number",
+    "Divide, one number",
+    "Maximum, one number",
+    "Softmax, 2",
+)
+
+
+def drawn(case: str) -> tuple[Graph, dict[str, Array]]:
+    """The first network of a case."""
+    net, output = draw(case, "w8a8", 0)
+    return net.finish(output)
+
+
 # What the simulation computes to the last bit. One scale for all rows of 4 bits is refused by the library.
 EXACT: dict[str, Callable[[], tuple[Graph, dict[str, Array]]]] = {
     **{
@@ -245,5 +271,6 @@ EXACT: dict[str, Callable[[], tuple[Graph, dict[str, Array]]]] = {
     **{f"softmax-{scale}": partial(shared_out, scale) for scale in (0.005, 0.02, 0.1)},
     **{f"prelu-{-offset}": partial(bent_sums, 8, offset) for offset in (-5, -120, -250)},
     "matmul": multiplied,
+    **{f"drawn-{case}": partial(drawn, case) for case in DRAWN},
     **WIDE_EXACT,
 }

@@ -293,7 +293,8 @@ def run_without_kernels(monkeypatch, model, x, form):
 
 @pytest.mark.parametrize("form", WIDTHS)
 @pytest.mark.parametrize(
-    ("shape", "axis"), [((5, 3), 1), ((2, 3, 16), -1), ((2, 50, 3), 1), ((33, 17), 0), ((3, 1030), -1)]
+    ("shape", "axis"),
+    [((5, 3), 1), ((2, 3, 16), -1), ((2, 50, 3), 1), ((33, 17), 0), ((3, 1030), -1)],
 )
 def test_shares_are_those_of_numpy_and_on_the_engine(monkeypatch, form, shape, axis):
     model = make_rows("Softmax", shape, axis=axis)
@@ -302,6 +303,16 @@ def test_shares_are_those_of_numpy_and_on_the_engine(monkeypatch, form, shape, a
     assert placed == {"engine"}
     plain, placed = run_without_kernels(monkeypatch, model, x, form)
     assert "reference" in placed
+    np.testing.assert_array_equal(compiled, plain)
+
+
+def test_two_shares_of_8_bits_are_those_of_numpy(monkeypatch):
+    model, x = make_rows("Softmax", (200, 2), axis=1), np.random.default_rng(2).normal(size=(200, 2))
+    x[0] = x[0, 0]
+    compiled, placed = run_rows(model, x.astype(np.float32), "w8a8")
+    assert placed == {"engine"}
+    np.testing.assert_array_equal(compiled[0], [127 / 256, 128 / 256])
+    plain, _ = run_without_kernels(monkeypatch, model, x.astype(np.float32), "w8a8")
     np.testing.assert_array_equal(compiled, plain)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from edgewright.backends.base import RunOptions
+from edgewright.backends.cpu.compiled import SWITCH, find_kernels
 from edgewright.backends.htp.arithmetic import htp_sums
 from edgewright.backends.htp.requantize import added_bias, away_from_zero, multiplier
 from edgewright.backends.registry import find_backend
@@ -22,7 +23,7 @@ from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.elementwise_unary import ElementWiseLog
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.reduce_softmax import Softmax
-from tests.native.sum_cases import EXACT, KINDS, long_kernel, weighted
+from tests.native.sum_cases import DRAWN, EXACT, KINDS, long_kernel, weighted
 
 # CRC-32 of what the emulator stores; recorded and checked by tests/native/test_exact.py.
 GENUINE = json.loads((Path(__file__).parents[2] / "golden" / "htp_exact.json").read_text())
@@ -36,6 +37,15 @@ def run(case: str, backend: str) -> Array:
 @pytest.mark.parametrize("case", EXACT)
 def test_the_simulation_stores_what_the_emulator_stored(case: str) -> None:
     assert zlib.crc32(run(case, "htp-sim").tobytes()) == GENUINE[case]
+
+
+@pytest.mark.parametrize("case", DRAWN)
+def test_the_engines_own_ops_store_the_same(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
+    monkeypatch.setenv(SWITCH, "0")
+    find_kernels.cache_clear()
+    stored = run(f"drawn-{case}", "htp-sim")
+    find_kernels.cache_clear()
+    assert zlib.crc32(stored.tobytes()) == GENUINE[f"drawn-{case}"]
 
 
 # Whole sums are rounded alike but for a few in a thousand.

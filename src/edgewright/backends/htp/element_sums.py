@@ -24,6 +24,8 @@ PRODUCT_BITS, MOST_SHIFT = 15, 22
 CENTRE_UNIT = 256
 # Bits of what is added to a product, of which the lower half is lost.
 ADDED_BITS, LOST_BITS = 30, 15
+# Of the slopes of a Prelu, which the steepest fills.
+SLOPE_BITS = 15
 LAST = 255
 
 
@@ -103,9 +105,7 @@ def _read_number(graph: Graph, name: str) -> float:
     return float(encoding.decode(graph.constants[name]).reshape(()))
 
 
-def _scale_values(
-    graph: Graph, node: Node, number: str, *, is_quotient: bool = False
-) -> SumForm | None:
+def _scale_values(graph: Graph, node: Node, number: str, *, is_quotient: bool = False) -> SumForm | None:
     """Values times one number only get another scale; flat operands of a product are rounded once."""
     value = next(name for name in node.inputs if name != number)
     x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
@@ -147,18 +147,20 @@ def move_values(graph: Graph, node: Node) -> SumForm | None:
 
 
 def bend_values(graph: Graph, node: Node) -> SumForm | None:
-    """Numbers below zero have factors of their own, with as many bits below a step."""
+    """Numbers below zero have factors of their own: products with slopes of 15 bits, cut."""
     value, slope = node.inputs
     x, slopes, y = (graph.types[name].encoding for name in (value, slope, node.outputs[0]))
     if x is None or y is None or slopes is None or slope not in graph.constants:
         return None
-    ratio = x.scales[0] / y.scales[0]
-    way = find_rescaling(ratio, BENT_PARTS)
-    if way is None:
-        return None
     real = slopes.decode(graph.constants[slope]).astype(np.float64)
-    bent = np.floor(real * ratio * 2.0**way.bits) / 2.0**way.bits
-    constants = {slope: (bent / way.factor).astype(np.float32)}
+    steepest = float(np.abs(real).max(initial=0))
+    ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
+    way = find_rescaling(ratio, BENT_PARTS, max(1.0, steepest))
+    if way is None or not steepest:
+        return None
+    unit = 2.0 ** (np.floor(np.log2(steepest)) - SLOPE_BITS + 1)
+    whole = np.floor(way.factor * 2.0**way.bits * np.floor(real / unit + 0.5) * unit)
+    constants = {slope: (whole / 2.0**way.bits / way.factor).astype(np.float32)}
     return SumForm({value: Encoding((way.factor,), x.offsets)}, constants, (add_number(way.added),))
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from edgewright.backends.htp.bent_sums import find_slopes
-from edgewright.backends.htp.products import bends_sums, sums_bytes
+from edgewright.backends.htp.gated_sums import has_same_image
+from edgewright.backends.htp.products import can_bend, is_byte_product
 from edgewright.backends.htp.requantize import is_wide
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
@@ -36,7 +37,7 @@ def _way(graph: Graph, node: Node) -> list[Node]:
         if maker is None:
             return []
         way.insert(0, maker)
-        if not isinstance(maker.op, Reshape):
+        if not _is_passed(graph, maker, node):
             if len(way) == 1 and _is_bent(graph, maker):
                 return way
             is_same = graph.types[value].encoding == graph.types[node.outputs[0]].encoding
@@ -46,18 +47,24 @@ def _way(graph: Graph, node: Node) -> list[Node]:
     return []
 
 
+def _is_passed(graph: Graph, maker: Node, node: Node) -> bool:
+    """Whether an activation is computed before a Reshape: that of 16 bits may have work to do, in Relus."""
+    is_wide_clamp = node.op.is_clamp and is_wide(graph.types[node.outputs[0]])
+    return has_same_image(graph, maker) or (is_wide_clamp and isinstance(maker.op, Reshape))
+
+
 def _is_bent(graph: Graph, maker: Node) -> bool:
     """Whether a Prelu right behind a product is computed from its sums."""
-    return find_slopes(graph, maker) is not None and bends_sums(graph, maker)
+    return find_slopes(graph, maker) is not None and can_bend(graph, maker)
 
 
 def _is_reading_sums(graph: Graph, maker: Node, node: Node) -> bool:
     """Whether sums are clamped or gated, whatever is stored of them."""
     types = {graph.types[value].dtype for value in (*maker.outputs, *node.outputs)}
     if node.op.is_gated_on_htp:
-        return len(types) == 1 and bends_sums(graph, maker)
+        return len(types) == 1 and can_bend(graph, maker)
     is_wide_product = types == {DType.UFIXED_POINT_16} and maker.op.is_product
-    return node.op.is_clamp and (sums_bytes(graph, maker) or is_wide_product)
+    return node.op.is_clamp and (is_byte_product(graph, maker) or is_wide_product)
 
 
 def _find_bounds(graph: Graph, node: Node) -> Encoding | None:

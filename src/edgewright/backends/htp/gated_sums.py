@@ -19,7 +19,7 @@ GATE_BITS, SLOPE_BITS = 15, 11
 MOST_UNITS, LEAST_CUT = (1 << 13) + 0.5, 1
 # But a step has at least so many bits of a unit.
 PARTS_BITS = 4
-# Cut sums of a gate from twice this number on keep their lower bits only, above it or below twice its negative.
+# Cut sums of a gate that leave twice this range keep their lower bits only.
 WRAPPED = 1 << 13
 LAST = 255
 REACH, STEEPNESS = 0.5, 6
@@ -31,10 +31,21 @@ def is_gated(graph: Graph, node: Node) -> bool:
     while graph.is_used_once(value):
         (reader,) = graph.consumers(value)
         value = reader.outputs[0]
-        if not isinstance(reader.op, Reshape):
+        if not has_same_image(graph, reader):
             is_same = graph.types[value].encoding == kind.encoding
             return reader.op.is_gated_on_htp and (is_byte(kind) or is_wide(kind)) and is_same
     return False
+
+
+def has_same_image(graph: Graph, node: Node) -> bool:
+    """Whether a Reshape only adds or takes axes of one place in front: HTP has nothing to do for it."""
+    if not isinstance(node.op, Reshape):
+        return False
+    shapes = [list(graph.types[name].shape) for name in (node.inputs[0], node.outputs[0])]
+    for shape in shapes:
+        while shape and shape[0] == 1:
+            shape.pop(0)
+    return shapes[0] == shapes[1]
 
 
 def is_cut_at_zero(graph: Graph, node: Node) -> bool:
@@ -93,7 +104,7 @@ def find_gate(factor: Multiplier, offset: int, sums: Array) -> Gate:
 
 
 def gate_sums(gate: Gate, largest: Array) -> tuple[Step, ...]:
-    """Cut sums, in their middles, times their gate; they come, at most so large, in the units that it reads."""
+    """Cut sums, in their middles, times their gate; they come in the units that it reads."""
     middle = (Step("Floor"), Step("Add", np.asarray(0.5)))
     opened = (
         *middle,

@@ -72,7 +72,7 @@ def _measure_distances(largest: Array, real: Array) -> Array:
 
 
 def invert_sums(sums: Array, parabolas: Array) -> Array:
-    """Reciprocals that lie on parabolas, each of which has a part of the numbers between two powers of two."""
+    """Reciprocals that lie on parabolas, each for a part of what lies between two powers of two."""
     mantissa, exponent = np.frexp(sums)
     places = np.minimum((2 * mantissa - 1) * PARABOLAS, PARABOLAS - 1e-9).astype(np.int64)
     first, second, third = parabolas[:, places]

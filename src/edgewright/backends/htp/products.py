@@ -52,6 +52,7 @@ FEWEST_CHANNELS, MOST_PLACES = 16, 25
 LONG = 64
 # The largest integer of 8 bits, and the least step that a whole sum's unit may be.
 LAST, TINY = 255, 2.0**-16
+DENSE = (1, 1)
 POINT = Geometry((1, 1), ((0, 0), (0, 0)), (1, 1))
 # The axis of weights along which the channels of the output lie.
 CHANNELS: dict[type[Op], int] = {Conv2d: -1, DepthWiseConv2d: -1, TransposeConv2d: -1, FullyConnected: 0}
@@ -103,11 +104,14 @@ class Product:
     @property
     def is_bending(self) -> bool:
         """Whether its kernel gates and bends sums as the activation behind it says."""
-        op = self.node.op
-        if isinstance(op, DepthWiseConv2d):
-            return op.dilation == (1, 1) and is_bending(self.weights.shape[:2], op.stride)
-        is_dense = isinstance(op, Conv2d) and op.dilation == (1, 1)
-        return self.kernel == Kernel.CUT and (is_dense or isinstance(op, FullyConnected))
+        op, depthwise = self.node.op, self.channelwise
+        if (
+            self.kernel != Kernel.CUT
+            or type(op) is TransposeConv2d
+            or getattr(op, "dilation", DENSE) != DENSE
+        ):
+            return False
+        return depthwise is None or is_bending(self.weights.shape[:2], depthwise.stride)
 
     @property
     def channel_window(self) -> Geometry | None:
@@ -142,9 +146,8 @@ class Product:
     def find_largest_sums(self) -> Array:
         """How large sums can be, whatever the input is."""
         reach = max(-self.x.offsets[0], LAST + self.x.offsets[0])
-        return np.abs(self.weights.astype(np.float64)).sum(axis=self.other_axes) * reach + np.abs(
-            self.add_bias()
-        )
+        weights = np.abs(self.weights.astype(np.float64)).sum(axis=self.other_axes)
+        return np.asarray(weights * reach + np.abs(self.add_bias()))
 
     def find_multiplier(self, bits: int) -> Multiplier | None:
         """From sums to steps of the output."""
@@ -165,12 +168,12 @@ class Product:
         return added_bias(real, float(sums) * unit, is_per_channel=weights.axis is not None)
 
 
-def sums_bytes(graph: Graph, node: Node) -> bool:
+def is_byte_product(graph: Graph, node: Node) -> bool:
     """Whether a node is a sum of products of 8 bits with symmetric weights."""
     return find_product(graph, node) is not None and is_byte(graph.types[node.outputs[0]])
 
 
-def bends_sums(graph: Graph, node: Node) -> bool:
+def can_bend(graph: Graph, node: Node) -> bool:
     """Whether a node is a sum of products, of 8 or 16 bits, that HTP gates or bends before it rounds it."""
     product = find_product(graph, node)
     return product is not None and product.is_bending

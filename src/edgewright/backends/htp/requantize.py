@@ -75,8 +75,8 @@ class Rescaling:
         return 2.0 ** -(self.bits + 1)
 
 
-def find_rescaling(ratio: float, most_parts: int = PART_BITS) -> Rescaling | None:
-    """From steps of one scale to those of another.
+def find_rescaling(ratio: float, most_parts: int = PART_BITS, reach: float = 1.0) -> Rescaling | None:
+    """From steps of one scale to those of another; some values may become so many times as large.
 
     Values are rounded to a part of a step first and then, halves up, to a step: both roundings together are
     one that begins half a part earlier. A bit below the last of the multiplier's keeps halves from going
@@ -84,7 +84,7 @@ def find_rescaling(ratio: float, most_parts: int = PART_BITS) -> Rescaling | Non
     """
     if not (np.isfinite(ratio) and ratio):
         return None
-    exponent = int(np.floor(np.log2(abs(ratio))))
+    exponent = int(np.floor(np.log2(abs(ratio) * reach)))
     bits, parts = RESCALED_BITS - 2 - exponent, min(most_parts, PART_BITS - exponent)
     if parts < 0:
         return None

@@ -23,8 +23,9 @@ TURNS, RECIPROCAL_BITS = 5, 16
 # With 8 bits a step has so many as an exponent, none below this; from so many shares on they are powers.
 BYTE_BITS, LAST_BIT, FEWEST_POWERS = 8, -14, 17
 PARTS, PAIR = 256, 2
-# Fewer shares have weights of so many bits, times a reciprocal that lies on a parabola in each quarter between two powers
-# of two: numbers for the square of a sum from 1 to 2, for itself, and alone. All but the largest get a little more.
+# Fewer shares have weights of so many bits, times a reciprocal that lies on a parabola in each quarter
+# between two powers of two: numbers for the square of a sum from 1 to 2, for itself, and alone. All shares
+# but the largest get a little more.
 WEIGHT_BITS, ADDED = 40, 1 / 256
 QUARTERS = (
     (0.71992558, -2.41903726, 2.69912958),
@@ -57,9 +58,9 @@ def _share_bytes(weights: Array, numbers: Array, distances: Array) -> Array:
 
 
 def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, Array]:
-    """Weights of all distances, whole numbers whose sums are exact, and the numbers that a kernel needs to know.
+    """Weights of all distances, whole numbers whose sums are exact, and how they become shares.
 
-    They are the parts of one, 256, or 255 of two shares; what is added to all shares but the largest; parabolas.
+    That is the parts of one, 256, or 255 of two shares; what all shares but the largest get; parabolas.
     """
     exact, distances = _find_scale(op), np.arange(PARTS)
     if count < FEWEST_POWERS:
@@ -68,7 +69,8 @@ def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, Array]:
         return weights, np.array([PARTS - 1, 0]) if count == PAIR else np.array([PARTS, ADDED, *parabolas])
     exponent = exact * np.log2(np.e)
     unit = 2.0 ** max(int(np.floor(np.log2(exponent))) - BYTE_BITS + 1, LAST_BIT)
-    return np.floor(np.exp2(SHARE_BITS - distances * (np.floor(exponent / unit) * unit))), np.array([PARTS, 0])
+    cut = np.floor(exponent / unit) * unit
+    return np.floor(np.exp2(SHARE_BITS - distances * cut)), np.array([PARTS, 0])
 
 
 def _find_parabolas() -> Array:

@@ -33,7 +33,7 @@ def _write_rows(w: Writer, op: LibraryOp, rows: str, dtype: DType, count: int) -
         numbers = list_numbers(cast("Softmax", op.op).beta, count)
         return w.node("ShareHalves", rows, w.constant(numbers), domain=DOMAIN)
     if dtype == DType.UFIXED_POINT_8:
-        operands = [w.constant(np.asarray(array, np.float64)) for array in weigh_bytes(op, count)]
+        operands = tuple(w.constant(array.astype(np.float64)) for array in weigh_bytes(op, count))
         return w.node("ShareBytes", rows, *operands, domain=DOMAIN)
     if count < FEWEST_SHARES or op.op.is_wrong_on_htp(op.given):
         raise NotOnEngine
