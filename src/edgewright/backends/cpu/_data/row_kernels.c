@@ -3,13 +3,13 @@
  * exponential function. */
 
 enum { EXPONENT_BITS = 22, POWER_BITS = 16, SHARE_BITS = 15, RECIPROCAL_BITS = 16, TURNS = 5 };
-/* Parabolas of the reciprocal of a sum, and terms of the exponential function. */
-enum { PARABOLAS = 8, TERMS = 13 };
+/* Terms of a polynomial for powers of two; what half the bits of a square are taken from. */
+enum { TERMS = 4, GUESS = 0x5F3759DF };
 /* Of a double: where its exponent begins, and what stands for 0 there. */
 enum { EXPONENT_PLACE = 52, EXPONENT_ZERO = 1023, EXPONENT_MASK = 0x7FF };
-/* Powers of more than this are less than any unit. */
+/* Powers of more than this are less than any unit; within the nearest distance they are the largest one. */
 static const double FARTHEST = 40.0;
-static const double LOG2_E = 0x1.71547652b82fep+0, LN_2_HIGH = 0x1.62e42feep-1, LN_2_LOW = 0x1.a39ef35793c76p-33;
+static const double LOG2_E = 0x1.71547652b82fep+0, NEAREST = 0x1p-24, HEIGHT = 1.4999995, HALF_MOST = 1024.0;
 
 /* Rows of the last axis. */
 static int64_t count_rows(const Shape *shape, int64_t *width) {
@@ -113,35 +113,47 @@ static inline double make_power(int64_t exponent) {
   return power;
 }
 
-/* The last bit of a number of 11; that of zero is what one below one has. */
-static inline double find_last_bit(double number) {
-  return number == 0 ? 0x1p-11 : find_power(number) * 0x1p-10;
+/* The unit of a number that becomes one of 11 bits: as HTP holds it, half a unit is always part of it. */
+static inline double find_half_unit(double number) {
+  const double power = find_power(number);
+  return (power > 0x1p-14 ? power : 0x1p-14) * 0x1p-9;
 }
 
-/* e to the power of minus a distance, in whole units of which one has so many. */
-static inline double find_share_power(double distance, double one, const double *restrict terms) {
-  distance = distance < FARTHEST ? distance : FARTHEST;
-  const double whole = nearbyint(distance * LOG2_E);
-  const double rest = (whole * LN_2_HIGH - distance) + whole * LN_2_LOW;
+/* The nearest number that can be held, of a unit or of twice that (backends/htp/odd_floats.py). */
+static inline double settle(double number, double unit, double most) {
+  const double whole = nearbyint(number / unit - 0.5), near = (whole + 0.5) * unit;
+  const double far = (nearbyint(number / (2 * unit) - 0.5) + 0.5) * (2 * unit);
+  const double gap = fabs(near - number) - fabs(far - number);
+  const int is_coarse = (whole >= most) | (whole < -most) | (gap > 0) | ((gap == 0) & (far < near));
+  return is_coarse ? far : near;
+}
+
+/* In whole units of the coarser of two numbers, multiples of four of which cannot be held. */
+static inline double measure_distance(double largest, double number) {
+  const double first = find_half_unit(largest), second = find_half_unit(number);
+  const double unit = first > second ? first : second;
+  const double apart = (largest < 0) != (number < 0) ? largest - number : number - largest;
+  return apart == 0 ? 0 : fabs(settle(apart, unit, HALF_MOST));
+}
+
+/* e to the power of minus a distance. */
+static inline double find_share_power(double distance, const double *restrict terms) {
+  const double exponent = -(distance < FARTHEST ? distance : FARTHEST) * LOG2_E, whole = floor(exponent);
+  const double rest = exponent - whole;
   double power = terms[0];
   for (int term = 1; term < TERMS; term++) power = power * rest + terms[term];
-  return nearbyint(power * make_power(-(int64_t)whole) * one);
+  return distance <= NEAREST ? terms[TERMS] : power * make_power((int64_t)whole);
 }
 
-/* In units of the coarser of two numbers; multiples of four go one towards the coarser one. */
-static inline double measure_distance(double largest, double number) {
-  const double first = find_last_bit(largest), second = find_last_bit(number);
-  const double unit = first > second ? first : second, whole = nearbyint((largest - number) / unit);
-  const int is_moved = whole > 0 && floor(whole * 0.25) * 4 == whole;
-  return (whole - (first >= second ? is_moved : -is_moved)) * unit;
-}
-
-static double invert_sum(double sum, const double *parabolas) {
-  int exponent;
-  const double mantissa = frexp(sum, &exponent), place = (2 * mantissa - 1) * PARABOLAS;
-  const double *parabola = parabolas + (int)(place < PARABOLAS - 1e-9 ? place : PARABOLAS - 1e-9);
-  const double value = (parabola[0] * mantissa + parabola[PARABOLAS]) * mantissa + parabola[2 * PARABOLAS];
-  return ldexp(value, -exponent);
+/* One over the root of a square: a guess by its bits, and one turn of Newton's method. */
+static double invert_sum(double sum) {
+  const float square = (float)(sum * sum);
+  float guess;
+  int32_t bits;
+  memcpy(&bits, &square, sizeof bits);
+  bits = GUESS - (bits >> 1);
+  memcpy(&guess, &bits, sizeof guess);
+  return guess * (HEIGHT - 0.5 * square * guess * guess);
 }
 
 static inline float round_half(double number) {
@@ -149,10 +161,10 @@ static inline float round_half(double number) {
   return (float)(nearbyint(number / unit) * unit);
 }
 
-/* How floats become shares: a factor, units of one, terms of an exponential series, parabolas. */
+/* How floats become shares: a factor, units of one, terms of a polynomial and the largest power. */
 typedef struct {
   double factor, one;
-  const double *terms, *parabolas;
+  const double *terms;
 } HalfShares;
 
 /* Powers of so many numbers, and their sum. */
@@ -160,8 +172,8 @@ static double find_share_powers(const HalfShares *how, const float *restrict giv
                                 double *restrict powers, int64_t count) {
   double sum = 0;
   for (int64_t i = 0; i < count; i++)
-    powers[i] = find_share_power(measure_distance(largest, given[i] * how->factor), how->one, how->terms);
-  for (int64_t i = 0; i < count; i++) sum += powers[i];
+    powers[i] = find_share_power(measure_distance(largest, given[i] * how->factor), how->terms);
+  for (int64_t i = 0; i < count; i++) sum += nearbyint(powers[i] * how->one);
   return sum;
 }
 
@@ -185,11 +197,11 @@ static void share_halves(const HalfShares *how, const float *restrict given, flo
   }
   for (int64_t at = 0; at < width; at += BLOCK)
     sum += find_share_powers(how, given + at, largest, powers, width - at < BLOCK ? width - at : BLOCK);
-  const double inverse = invert_sum(sum / how->one, how->parabolas);
+  const double inverse = invert_sum(sum / how->one);
   for (int64_t at = 0; at < width; at += BLOCK) {
     const int64_t count = width - at < BLOCK ? width - at : BLOCK;
     if (width > BLOCK) find_share_powers(how, given + at, largest, powers, count);
-    for (int64_t i = 0; i < count; i++) out[at + i] = round_half(powers[i] / how->one * inverse);
+    for (int64_t i = 0; i < count; i++) out[at + i] = round_half(round_half(powers[i]) * inverse);
   }
 }
 
@@ -197,7 +209,7 @@ static Status compute_half_shares(void *state, void *context) {
   Shape shape, ignored;
   const float *given = read_input(context, 0, &shape);
   const double *numbers = read_input(context, 1, &ignored);
-  const HalfShares how = {numbers[0], numbers[1], numbers + 2, numbers + 2 + TERMS};
+  const HalfShares how = {numbers[0], numbers[1], numbers + 2};
   float *out = make_output(context, 0, &shape);
   int64_t width;
   (void)state;
