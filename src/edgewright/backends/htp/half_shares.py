@@ -16,13 +16,15 @@ LOG2_E = float.fromhex("0x1.71547652b82fep+0")
 # Of powers of two between 1 and 2; within this distance of the largest number a power is a little larger.
 TERMS = (0.07792926360778267, 0.22624395422889282, 0.6957538892422982, 0.9999306628482144)
 NEAREST, LARGEST_POWER = 2.0**-24, 0.9999626
+# Rows of fewer numbers keep all bits of their powers.
+FEWEST_ROUNDED = 5
 # What half the bits of a square are taken from for a guess at one over its root; what Newton's method
 # takes half a product from.
 GUESS, HEIGHT = 0x5F3759DF, 1.4999995
 
 
 def share_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
-    """Powers that were rounded times one over the sum of those that were not."""
+    """Powers that were rounded, of long rows, times one over the sum of those that were not."""
     softmax = cast("Softmax", op.op)
     axis = softmax.axis_of(arrays[0].ndim)
     real = arrays[0].astype(np.float64) * softmax.beta
@@ -30,7 +32,9 @@ def share_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     is_known = np.isfinite(largest)
     powers = _find_powers(_measure_distances(np.where(is_known, largest, 0), np.where(is_known, real, 0)))
     sums = np.rint(powers * one).sum(axis=axis, keepdims=True) / one
-    shares = powers.astype(np.float16).astype(np.float64) * _invert(sums)
+    if real.shape[axis] >= FEWEST_ROUNDED:
+        powers = powers.astype(np.float16).astype(np.float64)
+    shares = powers * _invert(sums)
     return [np.where(is_known, shares, np.nan).astype(np.float16)]
 
 

@@ -5,6 +5,8 @@
 enum { EXPONENT_BITS = 22, POWER_BITS = 16, SHARE_BITS = 15, RECIPROCAL_BITS = 16, TURNS = 5 };
 /* Terms of a polynomial for powers of two; what half the bits of a square are taken from. */
 enum { TERMS = 4, GUESS = 0x5F3759DF };
+/* Rows of fewer numbers keep all bits of their powers. */
+enum { FEWEST_ROUNDED = 5 };
 /* Of a double: where its exponent begins, and what stands for 0 there. */
 enum { EXPONENT_PLACE = 52, EXPONENT_ZERO = 1023, EXPONENT_MASK = 0x7FF };
 /* Powers of more than this are less than any unit; within the nearest distance they are the largest one. */
@@ -201,7 +203,8 @@ static void share_halves(const HalfShares *how, const float *restrict given, flo
   for (int64_t at = 0; at < width; at += BLOCK) {
     const int64_t count = width - at < BLOCK ? width - at : BLOCK;
     if (width > BLOCK) find_share_powers(how, given + at, largest, powers, count);
-    for (int64_t i = 0; i < count; i++) out[at + i] = round_half(round_half(powers[i]) * inverse);
+    for (int64_t i = 0; i < count; i++)
+      out[at + i] = round_half((width < FEWEST_ROUNDED ? powers[i] : round_half(powers[i])) * inverse);
   }
 }
 
