@@ -20,6 +20,12 @@ def find_unit(numbers: Array, bits: int, least: int) -> Array:
     return np.where(mantissas == 0, least, np.maximum(exponents.astype(np.int64) - bits, least))
 
 
+def round_half(numbers: Array) -> Array:
+    """With the 11 bits of half precision, and no limit above."""
+    units = np.exp2(find_unit(numbers, NARROW_BITS + 1, LEAST_EXPONENT - 1).astype(np.float64))
+    return np.asarray(np.rint(numbers / units) * units)
+
+
 def settle(numbers: Array, units: Array, bits: int) -> tuple[Array, Array]:
     """The nearest number that can be held, and its unit; of two that are as near the lower one.
 
