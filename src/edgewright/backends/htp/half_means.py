@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.pool import PoolAvg2d
-from edgewright.ops.reduce import ReduceMean
+
+if TYPE_CHECKING:
+    from edgewright.ops.pool import PoolAvg2d
+    from edgewright.ops.reduce import ReduceMean
 
 IMAGE_RANK, IMAGE_AXES = 4, (1, 2)
 # Rows that are added together, column after column; of those left over, sums have all their bits again after
@@ -52,14 +55,21 @@ def hold(numbers: Array, units: Array) -> Held:
     return Held(np.where(is_nothing, nothing, held), np.where(is_nothing, LEAST_EXPONENT, coarser))
 
 
+def is_whole_pool(op: Op, given: Sequence[TensorType], made: Sequence[TensorType]) -> bool:
+    """Whether a window of floats sees all of an image."""
+    pool = cast("PoolAvg2d", op)
+    is_one = _is_image(given[0], made[0]) and pool.filter_size == given[0].static_shape()[1:3]
+    return is_one and not any(map(any, pool.pad_amount))
+
+
 def is_whole_mean(op: Op, given: Sequence[TensorType], made: Sequence[TensorType]) -> bool:
     """Whether a mean of floats is that of all places of an image."""
-    kind = given[0]
-    if kind.rank != IMAGE_RANK or not kind.is_static or not (kind.dtype.is_float and made[0].dtype.is_float):
-        return False
-    if isinstance(op, PoolAvg2d):
-        return op.filter_size == kind.static_shape()[1:3] and not any(map(any, op.pad_amount))
-    return isinstance(op, ReduceMean) and tuple(op.axes) == IMAGE_AXES
+    return _is_image(given[0], made[0]) and tuple(cast("ReduceMean", op).axes) == IMAGE_AXES
+
+
+def _is_image(given: TensorType, made: TensorType) -> bool:
+    is_half = given.dtype.is_float and made.dtype.is_float
+    return is_half and given.is_static and given.rank == IMAGE_RANK and 0 not in given.shape
 
 
 def average_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
@@ -75,7 +85,7 @@ def average_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
 
 def find_share(places: int) -> Held:
     """What each place counts for."""
-    share = np.asarray(np.float32(1) / np.float32(places), np.float64)
+    share = np.full((), np.float32(1) / np.float32(places), np.float64)
     return hold(share, _find_wide_unit(share))
 
 
@@ -92,7 +102,8 @@ def write_half_means(w: Writer, op: LibraryOp, inputs: list[str], node: Node) ->
 def _sum_columns(image: Array, first: int) -> Held:
     """Of every other column."""
     total = None
-    for places, is_filled in _list_places(*image.shape[1:3], first):
+    rows, columns = image.shape[1:3]
+    for places, is_filled in _list_places(rows, columns, first):
         for row, column in places:
             number = _widen(image[:, row, column])
             total = number if total is None else total + number

@@ -64,8 +64,8 @@ def _find_powers(distances: Array) -> Array:
     rest, power = exponents - whole, np.full_like(exponents, TERMS[0])
     for term in TERMS[1:]:
         power = power * rest + term
-    found = np.ldexp(power, whole.astype(np.int64))
-    return np.where(distances <= NEAREST, LARGEST_POWER, found)
+    scaled = np.ldexp(power, whole.astype(np.int64))
+    return np.where(distances <= NEAREST, LARGEST_POWER, scaled)
 
 
 def _invert(sums: Array) -> Array:

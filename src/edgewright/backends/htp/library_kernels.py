@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.registry import Lowering
-from edgewright.backends.htp.half_means import average_halves, is_whole_mean, write_half_means
+from edgewright.backends.htp.half_means import average_halves, is_whole_mean, is_whole_pool, write_half_means
 from edgewright.backends.htp.half_shares import share_halves
 from edgewright.backends.htp.library_op import (
     Kernel,
@@ -224,7 +224,7 @@ KERNELS: dict[type[Op], tuple[Applies, Kernel]] = {
     MultiClassNms: (_is_listing_boxes, _keep_boxes),
     Nv12ToRgb: (_is_fixed, _show_bytes),
     OneHot: (_has_index, _mark_classes),
-    PoolAvg2d: (is_whole_mean, average_halves),
+    PoolAvg2d: (is_whole_pool, average_halves),
     ReduceMean: (is_whole_mean, average_halves),
     Softmax: (_has_shares, _share),
     Split: (_has_32_bits, _copy_stored),

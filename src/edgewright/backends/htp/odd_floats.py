@@ -1,7 +1,7 @@
 """Floats as the vectors of HTP hold them: half a unit is always part of a number.
 
-What is stored is a whole number M of units, and what it stands for is M + 1/2: an odd number of half units. So
-a result has two numbers to choose from that are near it: one of its own unit and one of twice that.
+What is stored is a whole number M of units, and what it stands for is M + 1/2: an odd number of half units.
+So a result has two numbers to choose from that are near it: one of its own unit and one of twice that.
 """
 
 import numpy as np
