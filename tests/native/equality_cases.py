@@ -67,6 +67,13 @@ def convolve(
     return net.add(op, value, weights, net.add_bias(value, weights))
 
 
+def convolve_patches(net: RandomNet) -> str:
+    """A convolution of patches that lie side by side, as in a vision transformer."""
+    value, weights = net.add_input(1, 64, 64, 3), net.add_weights(16, 16, 3, 32, axis=3)
+    op = Conv2d(stride=(16, 16), pad_amount=NONE)
+    return net.add(op, value, weights, net.add_bias(value, weights))
+
+
 def convolve_depthwise(net: RandomNet, *, size: int = 3, stride: int = 1) -> str:
     """A convolution of each channel."""
     value, pad = net.add_input(*IMAGE), size // 2
@@ -284,6 +291,7 @@ CASES: dict[str, Draw] = {
     "Conv2d, 3x3, dilated": partial(convolve, dilation=2),
     "Conv2d, 3x3, groups": partial(convolve, group=4),
     "Conv2d, 3 channels, stride 2": partial(convolve, given=3, stride=2),
+    "Conv2d, 16x16 patches": convolve_patches,
     "Conv2d + Relu": partial(activate, op=Relu()),
     "Conv2d + Relu, same encoding": rectify,
     "Conv2d + Relu6": partial(activate, op=Relu6()),
@@ -343,6 +351,7 @@ CASES: dict[str, Draw] = {
     "PoolMax2d, 2x2": partial(pool, kind=PoolMax2d, size=2, stride=2),
     "ReduceMean, image": partial(apply, op=ReduceMean(axes=(1, 2), keep_dims=True)),
     "ReduceMean, 4x4": partial(apply, op=ReduceMean(axes=(1, 2), keep_dims=True), shape=(1, 4, 4, 512)),
+    "ReduceMean, 5x3": partial(apply, op=ReduceMean(axes=(1, 2), keep_dims=True), shape=(1, 5, 3, 512)),
     "ReduceMean, channels": partial(apply, op=ReduceMean(axes=(3,), keep_dims=True)),
     "ReduceSum, channels": partial(apply, op=ReduceSum(axes=(3,), keep_dims=True)),
     "ResizeBilinear, x2": partial(apply, op=ResizeBilinear(size=(24, 24), half_pixel_centers=True)),
@@ -369,6 +378,6 @@ CASES: dict[str, Draw] = {
 
 
 def draw(case: str, form: str, number: int) -> tuple[RandomNet, str]:
-    """One of the networks of a case; the same number gives the same one."""
+    """One of the networks of a case; the same number gives the same one, whatever other cases there are."""
     net = RandomNet(form, np.random.default_rng([number, crc32(case.encode()), len(form)]))
     return net, CASES[case](net)

@@ -7,17 +7,13 @@ import numpy as np
 
 import edgewright
 from edgewright.backends.htp.half_functions import FILE, FUNCTIONS, count_places, list_halves
-from edgewright.backends.htp.half_shares import SUMS
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.reduce_softmax import Softmax
 from tests.native.equality import emulate
 
 SHAPE = (1, 16, 64, 64)
-# So far below all others that nothing is left of its power.
-LOWEST = -100
 
 
 def measure(op: Op) -> Array:
@@ -36,22 +32,9 @@ def find_differences(op: Op) -> Array:
     return np.diff(count_places(measure(op)).astype(np.int16), prepend=np.int16(0))
 
 
-def measure_reciprocals() -> Array:
-    """What a Softmax of so many equal numbers gives for each."""
-    counts = np.arange(SUMS, 2 * SUMS)
-    rows = np.where(np.arange(2 * SUMS) < counts[:, np.newaxis], 0, LOWEST).astype(np.float16)
-    graph, kind = Graph("g"), TensorType(rows.shape, DType.FLOAT_16)
-    graph.add_input("x", kind)
-    graph.add(Node("n", Softmax(), ["x"], ["y"]), [replace(kind)])
-    graph.outputs = ["y"]
-    shares = emulate([graph], [{"x": rows}])[0]["y"][:, 0]
-    return np.diff(count_places(np.ascontiguousarray(shares)).astype(np.int16), prepend=np.int16(0))
-
-
 def main() -> None:
     """Writes what is read by the simulation."""
     found = {op.qnn_name(): find_differences(op) for op in FUNCTIONS}
-    found["Reciprocal"] = measure_reciprocals()
     np.savez_compressed(Path(edgewright.__file__).parent / "_data" / FILE, **found)
 
 

@@ -325,6 +325,20 @@ def test_shares_of_what_is_no_number_or_too_large_are_those_of_numpy(monkeypatch
     np.testing.assert_array_equal(compiled, run_without_kernels(monkeypatch, model, x, "fp16")[0])
 
 
+@pytest.mark.parametrize("places", [(1, 1), (2, 3), (3, 1), (5, 4), (8, 7)])
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_means_of_images_of_floats_are_those_of_numpy_and_on_the_engine(monkeypatch, places, keepdims):
+    model = make_rows("ReduceMean", (2, *places, 600), axes=[1, 2], keepdims=keepdims)
+    x = np.random.default_rng(places[0]).normal(size=(2, *places, 600)).astype(np.float32)
+    # Sums that nearly vanish show what was lost on the way.
+    x[:, -1, -1] -= x.sum((1, 2)).astype(np.float16)
+    compiled, placed = run_rows(model, x, "fp16")
+    assert placed == {"engine"}
+    plain, placed = run_without_kernels(monkeypatch, model, x, "fp16")
+    assert "reference" in placed
+    np.testing.assert_array_equal(compiled, plain)
+
+
 @pytest.mark.parametrize("shape", [(7, 1), (3, 5, 48), (4, 1030)])
 def test_rows_of_16_bits_are_normalized_in_one_pass(monkeypatch, shape):
     written = []

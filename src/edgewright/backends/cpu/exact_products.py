@@ -28,10 +28,11 @@ def write_exact_sums(w: "Writer", node: Node) -> str:
 
 def _convolve(w: "Writer", node: Node) -> str:
     window, weights = cast("Conv2d", node.op).geometry, w.graph.constants.get(node.inputs[1])
-    parts = _list_parts(w, node, weights)
-    if not parts or weights is None:
+    if weights is None:
         return ""
-    rows = w.node("Concat", *parts, axis=3) if len(parts) > 1 else parts[0]
+    rows = _cut_patches(w, node, weights) or _join_parts(w, _list_parts(w, node, weights))
+    if not rows:
+        return ""
     group = window(w.graph.types[node.inputs[0]].shape[-1]).group
     if group > 1:
         return _multiply_groups(w, rows, weights, group, w.graph.types[node.outputs[0]].static_shape())
@@ -52,6 +53,30 @@ def _convolve_channels(w: "Writer", node: Node) -> str:
     if not products:
         return ""
     return _narrow(w, w.node("Sum", *products) if len(products) > 1 else products[0])
+
+
+def _cut_patches(w: "Writer", node: Node, weights: Array) -> str:
+    """What windows of any size see that lie side by side; "" where they do not."""
+    image = w.graph.types[node.inputs[0]]
+    if not image.is_static:
+        return ""
+    batch, *lengths, channels = image.static_shape()
+    window, size = cast("Conv2d", node.op).geometry(channels), weights.shape[:2]
+    is_beside = (
+        tuple(window.stride) == size and tuple(window.dilation) == (1, 1) and not any(map(any, window.pads))
+    )
+    if not is_beside or any(length % side for length, side in zip(lengths, size, strict=True)):
+        return ""
+    rows, columns = (length // side for length, side in zip(lengths, size, strict=True))
+    cut = w.node(
+        "Reshape", w.value(node.inputs[0]), w.ints((batch, rows, size[0], columns, size[1], channels))
+    )
+    turned = w.node("Transpose", cut, perm=[0, 1, 3, 2, 4, 5])
+    return w.node("Reshape", turned, w.ints((batch, rows, columns, size[0] * size[1] * channels)))
+
+
+def _join_parts(w: "Writer", parts: list[str]) -> str:
+    return w.node("Concat", *parts, axis=3) if len(parts) > 1 else "".join(parts)
 
 
 def _list_parts(w: "Writer", node: Node, weights: Array | None) -> list[str]:

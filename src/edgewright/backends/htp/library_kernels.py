@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.registry import Lowering
+from edgewright.backends.htp.half_means import average_halves, is_whole_mean, is_whole_pool, write_half_means
 from edgewright.backends.htp.half_shares import share_halves
 from edgewright.backends.htp.library_op import (
     Kernel,
@@ -31,7 +32,9 @@ from edgewright.ops.colour import Nv12ToRgb
 from edgewright.ops.detection import MultiClassNms
 from edgewright.ops.elementwise_unary import ElementWiseNot
 from edgewright.ops.gather import OneHot
+from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.rearrange_slice import Split
+from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_order import TopK
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.resize_sample import ExtractGlimpse
@@ -75,7 +78,8 @@ def _choose_kernel(model: Graph, before: Node, node: Node) -> Kernel | None:
     if rule is None or type(node.op) is not type(before.op) or not all(before.inputs):
         return None
     applies, kernel = rule
-    return kernel if applies(model.input_types(before), model.output_types(before)) else None  # type: ignore[arg-type]
+    given, made = model.input_types(before), model.output_types(before)
+    return kernel if applies(before.op, given, made) else None  # type: ignore[arg-type]
 
 
 def _clip(array: Array, kind: TensorType) -> Array:
@@ -107,7 +111,8 @@ CASTS = {
 }
 
 
-def _is_own_cast(given: Types, made: Types) -> bool:
+def _is_own_cast(op: Op, given: Types, made: Types) -> bool:
+    del op
     return made[0].dtype in CASTS.get(given[0].dtype, set())
 
 
@@ -167,31 +172,34 @@ def _keep_boxes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     return results
 
 
-def _is_any(given: Types, made: Types) -> bool:
-    del given, made
+def _is_any(op: Op, given: Types, made: Types) -> bool:
+    del op, given, made
     return True
 
 
-def _is_fixed(given: Types, made: Types) -> bool:
+def _is_fixed(op: Op, given: Types, made: Types) -> bool:
+    del op
     return given[0].encoding is not None and made[0].encoding is not None
 
 
-def _has_index(given: Types, made: Types) -> bool:
-    del made
+def _has_index(op: Op, given: Types, made: Types) -> bool:
+    del op, made
     return given[0].dtype.is_signed
 
 
-def _has_32_bits(given: Types, made: Types) -> bool:
-    return _is_fixed(given, made) and given[0].dtype.bits == DType.INT_32.bits
+def _has_32_bits(op: Op, given: Types, made: Types) -> bool:
+    return _is_fixed(op, given, made) and given[0].dtype.bits == DType.INT_32.bits
 
 
-def _is_listing_boxes(given: Types, made: Types) -> bool:
+def _is_listing_boxes(op: Op, given: Types, made: Types) -> bool:
     """No features, and boxes that are real numbers."""
+    del op
     return len(given) == 2 and given[1].encoding is not None and made[0].dtype == DType.FLOAT_32
 
 
-def _has_shares(given: Types, made: Types) -> bool:
+def _has_shares(op: Op, given: Types, made: Types) -> bool:
     """Floats, or 8 or 16 bits in and out, which stand for parts of one."""
+    del op
     encoding = made[0].encoding
     if given[0].dtype in HALVES:
         return made[0].dtype in HALVES
@@ -208,7 +216,7 @@ def _share(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     return share_bytes(op, arrays) if is_byte(op.given[0]) else share_wide(op, arrays)
 
 
-Applies = Callable[[Types, Types], bool]
+Applies = Callable[[Op, Types, Types], bool]
 KERNELS: dict[type[Op], tuple[Applies, Kernel]] = {
     Cast: (_is_own_cast, _cast),
     ElementWiseNot: (_is_fixed, _negate),
@@ -216,8 +224,14 @@ KERNELS: dict[type[Op], tuple[Applies, Kernel]] = {
     MultiClassNms: (_is_listing_boxes, _keep_boxes),
     Nv12ToRgb: (_is_fixed, _show_bytes),
     OneHot: (_has_index, _mark_classes),
+    PoolAvg2d: (is_whole_pool, average_halves),
+    ReduceMean: (is_whole_mean, average_halves),
     Softmax: (_has_shares, _share),
     Split: (_has_32_bits, _copy_stored),
     TopK: (_is_any, _take_last_first),
 }
-WRITERS: dict[type[Op], Lowering] = {Softmax: write_shares}
+WRITERS: dict[type[Op], Lowering] = {
+    PoolAvg2d: write_half_means,
+    ReduceMean: write_half_means,
+    Softmax: write_shares,
+}

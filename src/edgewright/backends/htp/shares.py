@@ -5,7 +5,7 @@ from typing import cast
 
 import numpy as np
 
-from edgewright.backends.htp.half_shares import PARABOLAS, invert_sums, share_halves
+from edgewright.backends.htp.half_shares import share_halves
 from edgewright.backends.htp.library_op import LibraryOp, decode_stored, encode_real
 from edgewright.backends.htp.wide_functions import read_results
 from edgewright.core.numbers import Array
@@ -26,7 +26,7 @@ PARTS, PAIR = 256, 2
 # Fewer shares have weights of so many bits, times a reciprocal that lies on a parabola in each quarter
 # between two powers of two: numbers for the square of a sum from 1 to 2, for itself, and alone. All shares
 # but the largest get a little more.
-WEIGHT_BITS, ADDED = 40, 1 / 256
+WEIGHT_BITS, ADDED, PARABOLAS = 40, 1 / 256, 8
 QUARTERS = (
     (0.71992558, -2.41903726, 2.69912958),
     (0.39996779, -1.63367286, 2.21736590),
@@ -53,8 +53,16 @@ def _share_bytes(weights: Array, numbers: Array, distances: Array) -> Array:
     sums = powers.sum(axis=-1, keepdims=True)
     if len(numbers) == 2:
         return np.asarray(np.floor(powers / sums * parts + 0.5))
-    inverse = invert_sums(sums / weights[0], numbers[2:].reshape(3, PARABOLAS)) * parts
+    inverse = _invert_sums(sums / weights[0], numbers[2:].reshape(3, PARABOLAS)) * parts
     return np.asarray(np.floor(powers / weights[0] * inverse + np.where(distances > 0, 0.5 + added, 0.5)))
+
+
+def _invert_sums(sums: Array, parabolas: Array) -> Array:
+    """Reciprocals that lie on parabolas, each for a part of what lies between two powers of two."""
+    mantissa, exponent = np.frexp(sums)
+    places = np.minimum((2 * mantissa - 1) * PARABOLAS, PARABOLAS - 1e-9).astype(np.int64)
+    first, second, third = parabolas[:, places]
+    return np.asarray(np.ldexp((first * mantissa + second) * mantissa + third, -exponent))
 
 
 def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, Array]:

@@ -107,6 +107,7 @@ static Op OPS[] = {
     DECLARE(byte_shares, bytes, "ShareBytes", BYTE_ROWS, 3, UINT8_TYPE, 1),
     DECLARE(word_shares, bytes, "ShareWords", WORD_ROWS, 3, UINT16_TYPE, 1),
     DECLARE(half_shares, bytes, "ShareHalves", HALF_ROWS, 2, FLOAT_TYPE, 1),
+    DECLARE(half_means, bytes, "MeanHalves", HALF_ROWS, 2, FLOAT_TYPE, 1),
     DECLARE(byte_to_byte, bytes, "LookUp8To8", BYTE_TO_BYTE, 2, UINT8_TYPE, 1),
     DECLARE(byte_to_word, bytes, "LookUp8ToSigned16", BYTE_TO_SIGNED, 2, INT16_TYPE, 1),
     DECLARE(word_to_byte, bytes, "LookUp16To8", WORD_TO_BYTE, 2, UINT8_TYPE, 1),

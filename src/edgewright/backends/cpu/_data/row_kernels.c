@@ -3,13 +3,15 @@
  * exponential function. */
 
 enum { EXPONENT_BITS = 22, POWER_BITS = 16, SHARE_BITS = 15, RECIPROCAL_BITS = 16, TURNS = 5 };
-/* Parabolas of the reciprocal of a sum, and terms of the exponential function. */
-enum { PARABOLAS = 8, TERMS = 13 };
+/* Terms of a polynomial for powers of two; what half the bits of a square are taken from. */
+enum { TERMS = 4, GUESS = 0x5F3759DF };
+/* Rows of fewer numbers keep all bits of their powers. */
+enum { FEWEST_ROUNDED = 5 };
 /* Of a double: where its exponent begins, and what stands for 0 there. */
 enum { EXPONENT_PLACE = 52, EXPONENT_ZERO = 1023, EXPONENT_MASK = 0x7FF };
-/* Powers of more than this are less than any unit. */
+/* Powers of more than this are less than any unit; within the nearest distance they are the largest one. */
 static const double FARTHEST = 40.0;
-static const double LOG2_E = 0x1.71547652b82fep+0, LN_2_HIGH = 0x1.62e42feep-1, LN_2_LOW = 0x1.a39ef35793c76p-33;
+static const double LOG2_E = 0x1.71547652b82fep+0, NEAREST = 0x1p-24, HEIGHT = 1.4999995, HALF_MOST = 1024.0;
 
 /* Rows of the last axis. */
 static int64_t count_rows(const Shape *shape, int64_t *width) {
@@ -84,30 +86,54 @@ static inline double make_power(int64_t exponent) {
   return power;
 }
 
-/* The last bit of a number of 11; that of zero is what one below one has. */
-static inline double find_last_bit(double number) {
-  return number == 0 ? 0x1p-11 : find_power(number) * 0x1p-10;
+/* The unit of a number that becomes one of 11 bits: as HTP holds it, half a unit is always part of it. */
+static inline double find_half_unit(double number) {
+  const double power = find_power(number);
+  return (power > 0x1p-14 ? power : 0x1p-14) * 0x1p-9;
 }
 
-/* e to the power of minus a distance, in whole units of which one has so many. */
-static inline double find_share_power(double distance, double one, const double *restrict terms) {
-  distance = distance < FARTHEST ? distance : FARTHEST;
-  const double whole = nearbyint(distance * LOG2_E);
-  const double rest = (whole * LN_2_HIGH - distance) + whole * LN_2_LOW;
+/* The nearest number that can be held, of a unit or of twice that (backends/htp/odd_floats.py). */
+static inline double settle(double number, double *unit, double most) {
+  const double own = *unit, whole = nearbyint(number / own - 0.5), near = (whole + 0.5) * own;
+  const double far = (nearbyint(number / (2 * own) - 0.5) + 0.5) * (2 * own);
+  const double gap = fabs(near - number) - fabs(far - number);
+  const int is_coarse = (whole >= most) | (whole < -most) | (gap > 0) | ((gap == 0) & (far < near));
+  *unit = is_coarse ? 2 * own : own;
+  return is_coarse ? far : near;
+}
+
+/* In whole units of the coarser of two numbers, multiples of four of which cannot be held. */
+static inline double measure_distance(double largest, double number) {
+  const double first = find_half_unit(largest), second = find_half_unit(number);
+  double unit = first > second ? first : second;
+  const double apart = (largest < 0) != (number < 0) ? largest - number : number - largest;
+  return apart == 0 ? 0 : fabs(settle(apart, &unit, HALF_MOST));
+}
+
+/* e to the power of minus a distance. */
+static inline double find_share_power(double distance, const double *restrict terms) {
+  const double exponent = -(distance < FARTHEST ? distance : FARTHEST) * LOG2_E, whole = floor(exponent);
+  const double rest = exponent - whole;
   double power = terms[0];
   for (int term = 1; term < TERMS; term++) power = power * rest + terms[term];
-  return nearbyint(power * make_power(-(int64_t)whole) * one);
+  return distance <= NEAREST ? terms[TERMS] : power * make_power((int64_t)whole);
 }
 
-/* In units of the coarser of two numbers; multiples of four go one towards the coarser one. */
-static inline double measure_distance(double largest, double number) {
-  const double first = find_last_bit(largest), second = find_last_bit(number);
-  const double unit = first > second ? first : second, whole = nearbyint((largest - number) / unit);
-  const int is_moved = whole > 0 && floor(whole * 0.25) * 4 == whole;
-  return (whole - (first >= second ? is_moved : -is_moved)) * unit;
+/* One over the root of a square: a guess by its bits, and one turn of Newton's method. */
+static double invert_sum(double sum) {
+  const float square = (float)(sum * sum);
+  float guess;
+  int32_t bits;
+  memcpy(&bits, &square, sizeof bits);
+  bits = GUESS - (bits >> 1);
+  memcpy(&guess, &bits, sizeof guess);
+  return guess * (HEIGHT - 0.5 * square * guess * guess);
 }
 
-static double invert_sum(double sum, const double *parabolas) {
+/* Parabolas for the reciprocal, each for a part of what lies between two powers of two. */
+enum { PARABOLAS = 8 };
+
+static double invert_on_parabolas(double sum, const double *parabolas) {
   int exponent;
   const double mantissa = frexp(sum, &exponent), place = (2 * mantissa - 1) * PARABOLAS;
   const double *parabola = parabolas + (int)(place < PARABOLAS - 1e-9 ? place : PARABOLAS - 1e-9);
@@ -136,7 +162,7 @@ static void share_bytes(const ByteShares *how, const uint8_t *restrict given, ui
   if (how->parabolas == NULL) {
     for (int64_t i = 0; i < width; i++) out[i] = cut_share(weights[largest - given[i]] / sum * how->parts + 0.5);
   } else {
-    const double inverse = invert_sum(sum / weights[0], how->parabolas) * how->parts;
+    const double inverse = invert_on_parabolas(sum / weights[0], how->parabolas) * how->parts;
     for (int64_t i = 0; i < width; i++) {
       const int distance = largest - given[i];
       out[i] = cut_share(weights[distance] / weights[0] * inverse + (distance ? 0.5 + how->added : 0.5));
@@ -166,10 +192,10 @@ static inline float round_half(double number) {
   return (float)(nearbyint(number / unit) * unit);
 }
 
-/* How floats become shares: a factor, units of one, terms of an exponential series, parabolas. */
+/* How floats become shares: a factor, units of one, terms of a polynomial and the largest power. */
 typedef struct {
   double factor, one;
-  const double *terms, *parabolas;
+  const double *terms;
 } HalfShares;
 
 /* Powers of so many numbers, and their sum. */
@@ -177,8 +203,8 @@ static double find_share_powers(const HalfShares *how, const float *restrict giv
                                 double *restrict powers, int64_t count) {
   double sum = 0;
   for (int64_t i = 0; i < count; i++)
-    powers[i] = find_share_power(measure_distance(largest, given[i] * how->factor), how->one, how->terms);
-  for (int64_t i = 0; i < count; i++) sum += powers[i];
+    powers[i] = find_share_power(measure_distance(largest, given[i] * how->factor), how->terms);
+  for (int64_t i = 0; i < count; i++) sum += nearbyint(powers[i] * how->one);
   return sum;
 }
 
@@ -202,11 +228,12 @@ static void share_halves(const HalfShares *how, const float *restrict given, flo
   }
   for (int64_t at = 0; at < width; at += BLOCK)
     sum += find_share_powers(how, given + at, largest, powers, width - at < BLOCK ? width - at : BLOCK);
-  const double inverse = invert_sum(sum / how->one, how->parabolas);
+  const double inverse = invert_sum(sum / how->one);
   for (int64_t at = 0; at < width; at += BLOCK) {
     const int64_t count = width - at < BLOCK ? width - at : BLOCK;
     if (width > BLOCK) find_share_powers(how, given + at, largest, powers, count);
-    for (int64_t i = 0; i < count; i++) out[at + i] = round_half(powers[i] / how->one * inverse);
+    for (int64_t i = 0; i < count; i++)
+      out[at + i] = round_half((width < FEWEST_ROUNDED ? powers[i] : round_half(powers[i])) * inverse);
   }
 }
 
@@ -214,7 +241,7 @@ static Status compute_half_shares(void *state, void *context) {
   Shape shape, ignored;
   const float *given = read_input(context, 0, &shape);
   const double *numbers = read_input(context, 1, &ignored);
-  const HalfShares how = {numbers[0], numbers[1], numbers + 2, numbers + 2 + TERMS};
+  const HalfShares how = {numbers[0], numbers[1], numbers + 2};
   float *out = make_output(context, 0, &shape);
   int64_t width;
   (void)state;
@@ -222,6 +249,99 @@ static Status compute_half_shares(void *state, void *context) {
   if (out == NULL) return fail();
   const int64_t rows = count_rows(&shape, &width);
   for (int64_t row = 0; row < rows; row++) share_halves(&how, given + row * width, out + row * width, width);
+  return NULL;
+}
+
+/* Sums of the places of an image, a channel in each lane, as backends/htp/half_means.py has them. */
+typedef struct {
+  double numbers[BLOCK], units[BLOCK];
+} Held;
+
+enum { ROWS = 4 };
+static const double WIDE_MOST = 0x1p+23, NOTHING = 0x1p-151;
+
+static inline double find_wide_unit(double number) {
+  const double power = find_power(number) * 0x1p-22;
+  return power > 2 * NOTHING ? power : 2 * NOTHING;
+}
+
+static inline void hold(double number, double unit, double *held, double *held_unit) {
+  const double settled = settle(number, &unit, WIDE_MOST);
+  *held = number == 0 ? NOTHING : settled;
+  *held_unit = number == 0 ? 2 * NOTHING : unit;
+}
+
+static inline void add_one(double *number, double *unit, double other, double other_unit) {
+  const double own = find_wide_unit(*number), others = find_wide_unit(other);
+  const double finer = *unit < other_unit ? *unit : other_unit, coarser = own > others ? own : others;
+  hold(*number + other, finer > coarser ? finer : coarser, number, unit);
+}
+
+static void fill_held(Held *restrict held, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    hold(held->numbers[i], find_wide_unit(held->numbers[i]), &held->numbers[i], &held->units[i]);
+}
+
+static void add_held(Held *restrict held, const Held *restrict other, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    add_one(&held->numbers[i], &held->units[i], other->numbers[i], other->units[i]);
+}
+
+static void add_place(Held *restrict held, const float *restrict given, int is_first, int64_t count) {
+  Held place;
+  for (int64_t i = 0; i < count; i++) {
+    const double unit = find_wide_unit(given[i]), half = 0.5 * unit;
+    place.numbers[i] = given[i] < 0 ? given[i] - half : given[i] + half;
+    place.units[i] = unit;
+  }
+  if (is_first) *held = place;
+  else add_held(held, &place, count);
+}
+
+/* Of every other column; rows of an image are so many numbers long, and so are places. */
+static void sum_columns(Held *held, const float *given, int64_t rows, int64_t columns, int64_t first,
+                        int64_t channels, int64_t count) {
+  const int64_t whole = rows - rows % ROWS;
+  int is_first = 1;
+  for (int64_t top = 0; top < rows; top += ROWS)
+    for (int64_t column = first; column < columns; column += 2) {
+      const int64_t bottom = top < whole ? top + ROWS : rows;
+      for (int64_t row = top; row < bottom; row++, is_first = 0)
+        add_place(held, given + (row * columns + column) * channels, is_first, count);
+      if (top == whole) fill_held(held, count);
+    }
+}
+
+static void average_image(const float *given, const Shape *shape, const double *share, float *out, int64_t count) {
+  const int64_t rows = shape->sizes[1], columns = shape->sizes[2], channels = shape->sizes[3];
+  Held even, odd;
+  sum_columns(&even, given, rows, columns, 0, channels, count);
+  if (columns > 1) {
+    sum_columns(&odd, given, rows, columns, 1, channels, count);
+    add_held(&even, &odd, count);
+  } else fill_held(&even, count);
+  for (int64_t i = 0; i < count; i++) {
+    double mean, unit;
+    hold(even.numbers[i] * share[0], even.units[i] * share[1] * 0x1p+22, &mean, &unit);
+    out[i] = round_half(mean);
+  }
+}
+
+static Status compute_half_means(void *state, void *context) {
+  Shape shape, ignored;
+  const float *given = read_input(context, 0, &shape);
+  const double *share = read_input(context, 1, &ignored);
+  const int64_t channels = shape.sizes[3], size = shape.sizes[1] * shape.sizes[2] * channels;
+  Shape made = shape;
+  made.sizes[1] = made.sizes[2] = 1;
+  float *out = make_output(context, 0, &made);
+  (void)state;
+  if (shape.count == 0) return NULL;
+  if (out == NULL) return fail();
+  for (int64_t image = 0; image < shape.sizes[0]; image++)
+    for (int64_t at = 0; at < channels; at += BLOCK)
+      average_image(given + image * size + at, &shape, share, out + image * channels + at,
+                    channels - at < BLOCK ? channels - at : BLOCK);
   return NULL;
 }
 
