@@ -9,7 +9,7 @@ from edgewright.backends.executor import CpuExecutor
 from edgewright.build.candidate_builder import has_quantization_pairs, is_fixed_point, take_given_encodings
 from edgewright.build.candidates import AS_GIVEN, HALF, PLAIN, SearchLimit, list_candidates
 from edgewright.build.plan import BuildPlan, SampleCounts
-from edgewright.build.prediction import Foreseen, Tried, foresee_search
+from edgewright.build.prediction import Prediction, Tried, predict_search
 from edgewright.build.rates import Rates
 from edgewright.build.request import BuildRequest
 from edgewright.build.time_budget import TimeBudget
@@ -63,12 +63,12 @@ def plan_build(
         samples.calibration,
     )
     names = (AS_GIVEN,) if is_quantized else list_candidates(request.precision, chip.arch)
-    foreseen = Foreseen(names, HALF if HALF in names else names[0])
+    predicted = Prediction(names, HALF if HALF in names else names[0])
     if trial.quantized is not None and names[0] == PLAIN:
-        foreseen = _foresee(request, graph, samples, metric, trial, names)
+        predicted = _predict(request, graph, samples, metric, trial, names)
     search_seconds = TimeBudget(request.time_limit, has_emulator=is_emulated).search_seconds
     counts = SampleCounts.of(samples).reduce_to_fit(trial.rates, search_seconds)
-    known = (trial.rates, counts, foreseen.built, foreseen.chosen, trial.refusal, trial.is_half_taken)
+    known = (trial.rates, counts, predicted.built, predicted.chosen, trial.refusal, trial.is_half_taken)
     return BuildPlan(metric, is_quantized, *known)
 
 
@@ -78,14 +78,14 @@ def _take_as_given(graph: Graph, tensors: Collection[str], samples: Samples) -> 
     return with_steps(made.graph, made.graph.outputs)
 
 
-def _foresee(
+def _predict(
     request: BuildRequest,
     graph: Graph,
     samples: BuildSamples,
     metric: Metric,
     trial: Trial,
     names: tuple[str, ...],
-) -> Foreseen:
+) -> Prediction:
     """What will be built if plain 8 bits and half precision do what they do on few samples."""
     plain = trial.quantized
     assert plain is not None
@@ -99,13 +99,13 @@ def _foresee(
         is_narrow = not any(kind.dtype.is_fixed_point for kind in plain.types.values())
         if is_narrow and tried[PLAIN].drop <= request.limit:
             # All of it is in half precision: there are no widths to mix.
-            return Foreseen(names[:1], names[0])
+            return Prediction(names[:1], names[0])
         if HALF in names and not goal.is_reached(tried[PLAIN].expect(PLAIN)):
             made = quantize_graph(graph, QuantizationRequest(float_bw=16)).graph
             with suppress(EdgewrightError):
                 half = chooser.evaluate(with_steps(made, made.outputs))
                 tried[HALF] = _describe_tried(half, judging)
-    return foresee_search(names, goal, tried)
+    return predict_search(names, goal, tried)
 
 
 def _count_tried(rates: Rates, seconds: float) -> int:

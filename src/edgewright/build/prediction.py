@@ -41,14 +41,14 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Foreseen:
+class Prediction:
     """The candidates that will be built, and the one that will be judged."""
 
     built: tuple[str, ...]
     chosen: str
 
 
-def foresee_search(names: tuple[str, ...], goal: SearchLimit, tried: Mapping[str, Tried]) -> Foreseen:
+def predict_search(names: tuple[str, ...], goal: SearchLimit, tried: Mapping[str, Tried]) -> Prediction:
     """The search of a build, with what was tried, and for the others what they mostly lose."""
 
     def build(name: str) -> CandidateResult:
@@ -56,7 +56,7 @@ def foresee_search(names: tuple[str, ...], goal: SearchLimit, tried: Mapping[str
         return CandidateResult(loss.expect(name))
 
     results = search_precisions(names, goal, build).results
-    return Foreseen(tuple(each.candidate.name for each in results), find_chosen(results).candidate.name)
+    return Prediction(tuple(each.candidate.name for each in results), find_chosen(results).candidate.name)
 
 
 def _expect_loss(name: str, goal: SearchLimit, plain: Tried) -> Tried:
