@@ -97,6 +97,19 @@ def find_value_width(graph: Graph, name: str) -> float:
     return 0.0 if is_share else find_probability_width(graph, name)
 
 
+def spread_value_widths(graph: Graph, name: str) -> Array:
+    """The same of each element: of what is put together, each piece has its own."""
+    movers, source = _walk_back(graph, name)
+    producer = graph.producer(source)
+    if producer is None or not isinstance(producer.op, Concat):
+        return np.full(graph.types[name].static_shape(), find_value_width(graph, name))
+    pieces = [spread_value_widths(graph, piece) for piece in producer.inputs]
+    widths = np.concatenate(pieces, producer.op.axis)
+    for node in movers:
+        (widths,) = node.op.compute(widths)
+    return widths.reshape(graph.types[name].static_shape())
+
+
 def _has_whole_numbers(graph: Graph, name: str) -> bool:
     kind = graph.types[name]
     return kind.encoding is None and kind.dtype.numpy.kind in "iub"
