@@ -47,9 +47,11 @@ COMPILING_SECONDS, COMPILING_RUNS = 1.0, 4.0
 # are planned; and how many multiply-accumulates a second fitting makes, on
 # about so many samples (eleven models, one core).
 CORRECTED_GRAPHS, FITTED_MACS, FITTED_SAMPLES = 16, 1e10, 24
-# Samples that plain 8 bits are calibrated by at least; and of the time of the compiler, in which the emulator
-# is timed: samples differ, and so does what else the machine does.
-FEWEST_CALIBRATING, EMULATED_PART = 4, 0.05
+# Samples that plain 8 bits are calibrated by at least.
+FEWEST_CALIBRATING = 4
+# Of the time of the compiler: in this part of it the emulator is timed, for samples differ, and so does what
+# else the machine does; what takes longer than the other part for its first one is not run again.
+EMULATED_PART, SLOW_PART = 0.05, 0.2
 
 Samples = Sequence[Mapping[str, Array]]
 # Makes the first candidate of a build from samples that calibrate.
@@ -207,7 +209,7 @@ def _time_emulator(rates: Rates, compiled: CompiledModel, samples: Samples, seco
         with end_calls_at(start + seconds):
             compiled.run(samples[0])
             first = time.monotonic() - start
-            if first > seconds / 2:
+            if first > seconds * SLOW_PART:
                 return replace(rates, emulated=first)
             for sample in samples:
                 if sum(times) <= seconds * EMULATED_PART:
