@@ -75,7 +75,7 @@ class RecordMaker:
                 *evaluation.notes,
             ),
             left_out=tuple(session.left_out),
-            passes=sum(stage.passes for stage in session.ledger.stages),
+            passes=self._count_passes(),
             time_limit=None if math.isinf(request.time_limit) else request.time_limit,
             seconds=session.budget.seconds,
             is_cut_short=bool(late),
@@ -91,6 +91,11 @@ class RecordMaker:
             replace(stage, seconds=preflight.seconds) if stage.name == "preflight" else stage
             for stage in self._session.ledger.stages
         )
+
+    def _count_passes(self) -> float:
+        """Those of all stages, and of candidates whose time was up before they were finished."""
+        finished = {stage.name: stage.passes for stage in self._session.ledger.stages}
+        return sum((self._session.counter.passes | finished).values())
 
     def _list_time_notes(self) -> list[str]:
         """What more time would have given."""

@@ -12,7 +12,7 @@ from edgewright.passes.graph_pass import register_pass, rewrite_each
 
 @register_pass(after=("flatten_rows",))
 def double_single_inputs(graph: Graph) -> int:
-    """Seen in fixed point with one row (2.51): the value comes twice, the second time with a weight of zero."""
+    """In fixed point with one row (2.51): the value comes twice, the second time with a weight of zero."""
     return rewrite_each(graph, _double)
 
 
