@@ -1,7 +1,9 @@
 """Puts what a build has found into its record: the figures, the verdict, and why it proves what it proves."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from edgewright.analyse.records import Finding
 from edgewright.build.candidates import describe_faster, find_time
@@ -18,6 +20,9 @@ from edgewright.data.samples import BuildSamples, LabelledSamples
 from edgewright.evaluate.verdict import judge_loss
 from edgewright.ir.graph import Graph
 from edgewright.tasks.versions import list_versions
+
+# Builds that take so many times as long as they may are told.
+OVERTIME = 1.05
 
 
 class RecordMaker:
@@ -70,6 +75,7 @@ class RecordMaker:
                 *(finding.what for finding in poor),
                 *session.notes,
                 *late,
+                *describe_overtime(session.ledger.stages, session.budget.seconds, request.time_limit),
                 *self._list_faster(),
                 *known.notes,
                 *evaluation.notes,
@@ -128,6 +134,18 @@ class RecordMaker:
         random = ("random numbers in place of samples prove nothing",) if is_random else ()
         scales = [finding.what for finding in preflight.findings if finding.kind == SCALE]
         return (*random, *scales, *self._judgement.evaluation.doubts)
+
+
+def describe_overtime(stages: Sequence[Stage], seconds: float, limit: float) -> Iterator[str]:
+    """In which stage a build ran out of its time, where it took more than it might."""
+    if seconds <= OVERTIME * limit:
+        return
+    ends = accumulate(stage.seconds for stage in stages)
+    late = next((stage for stage, end in zip(stages, ends, strict=True) if end > limit), stages[-1])
+    yield (
+        f"it took {seconds:.0f} s where {limit:g} were given: the time ran out in stage '{late.name}', "
+        f"which took {late.seconds:.0f} s"
+    )
 
 
 def _warn_of_float_model(evaluation: EvaluationResult) -> list[Finding]:

@@ -10,6 +10,7 @@ import pytest
 
 import edgewright as ew
 from edgewright.backends.executor import CpuExecutor
+from edgewright.build.make_record import describe_overtime
 from edgewright.build.plan import (
     CONTENTION,
     BuildPlan,
@@ -20,6 +21,7 @@ from edgewright.build.plan import (
     estimate_rest,
 )
 from edgewright.build.rates import Rates, count_workers
+from edgewright.build.records import Stage
 from edgewright.build.request import BuildRequest
 from edgewright.build.time_budget import TimeBudget
 from edgewright.build.trial import Samples, try_model
@@ -261,3 +263,12 @@ def test_plain_8_bits_are_tried_with_as_many_samples_as_there_is_time_for() -> N
 
     try_model(graph, [feed], None, math.inf, make_candidate, samples)
     assert counts == [30]
+
+
+def test_a_build_that_took_longer_than_it_might_says_where() -> None:
+    stages = [Stage("convert", 20.0, 0.0), Stage("compile w8a8", 90.0, 0.0), Stage("evaluate", 30.0, 0.0)]
+    assert list(describe_overtime(stages, 125.0, 120.0)) == []
+    (text,) = describe_overtime(stages, 140.0, 120.0)
+    assert text.startswith("it took 140 s where 120 were given: the time ran out in stage 'evaluate'")
+    assert "'compile w8a8', which took 90 s" in next(describe_overtime(stages, 140.0, 100.0))
+    assert list(describe_overtime(stages, 140.0, math.inf)) == []
