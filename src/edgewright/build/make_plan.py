@@ -64,7 +64,9 @@ def plan_build(
     )
     names = (AS_GIVEN,) if is_quantized else list_candidates(request.precision, chip.arch)
     predicted = Prediction(names, HALF if HALF in names else names[0])
-    if trial.quantized is not None and names[0] == PLAIN:
+    # Whatever the time, an evaluation runs a few samples.
+    is_quick = TRIED_SAMPLES * trial.rates.simulated <= TRIED_PART * request.time_limit
+    if trial.quantized is not None and names[0] == PLAIN and is_quick:
         predicted = _predict(request, graph, samples, metric, trial, names)
     search_seconds = TimeBudget(request.time_limit, has_emulator=is_emulated).search_seconds
     counts = SampleCounts.of(samples).reduce_to_fit(trial.rates, search_seconds)

@@ -140,8 +140,8 @@ def describe_overtime(stages: Sequence[Stage], seconds: float, limit: float) -> 
     """In which stage a build ran out of its time, where it took more than it might."""
     if seconds <= OVERTIME * limit:
         return
-    ends = accumulate(stage.seconds for stage in stages)
-    late = next((stage for stage, end in zip(stages, ends, strict=True) if end > limit), stages[-1])
+    passed = accumulate(stage.seconds for stage in stages)
+    late = next((stage for stage, until in zip(stages, passed, strict=True) if until > limit), stages[-1])
     yield (
         f"it took {seconds:.0f} s where {limit:g} were given: the time ran out in stage '{late.name}', "
         f"which took {late.seconds:.0f} s"

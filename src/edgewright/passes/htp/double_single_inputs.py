@@ -13,10 +13,10 @@ from edgewright.passes.graph_pass import register_pass, rewrite_each
 @register_pass(after=("flatten_rows",))
 def double_single_inputs(graph: Graph) -> int:
     """In fixed point with one row (2.51): the value comes twice, the second time with a weight of zero."""
-    return rewrite_each(graph, _double)
+    return rewrite_each(graph, _rewrite)
 
 
-def _double(graph: Graph, node: Node) -> bool:
+def _rewrite(graph: Graph, node: Node) -> bool:
     if not isinstance(node.op, FullyConnected) or node.inputs[1] not in graph.constants:
         return False
     x, weights = graph.types[node.inputs[0]], graph.types[node.inputs[1]]
