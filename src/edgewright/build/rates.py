@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 
 from edgewright.core.machine_use import count_cores, read_thread_limit
+from edgewright.evaluate.loss import FEWEST
 
 # Runs that compare layers; what files and the report take, and in compilations what compiling and wrapping
 # take with all files.
@@ -55,6 +56,11 @@ class Rates:
     def estimate_finish(self, judging: int) -> float:
         """What comes after the search but the emulator: files, the verdict, layers and the report."""
         return self.estimate_verdict(judging) + self.estimate_emulated_layers()
+
+    def estimate_another(self, judging: int) -> float:
+        """What one more candidate takes: it is compiled, checked, and judged by a few emulated samples."""
+        emulating = 2 * self.loading + FEWEST * self.emulated / count_workers()
+        return self.estimate_verdict(judging) + emulating
 
     def estimate_verdict(self, judging: int) -> float:
         """The same without layers on the emulator, which a better candidate comes before."""

@@ -272,3 +272,14 @@ def test_a_build_that_took_longer_than_it_might_says_where() -> None:
     assert text.startswith("it took 140 s where 120 were given: the time ran out in stage 'evaluate'")
     assert "'compile w8a8', which took 90 s" in next(describe_overtime(stages, 140.0, 100.0))
     assert list(describe_overtime(stages, 140.0, math.inf)) == []
+
+
+def test_what_the_emulator_did_not_take_is_there_for_another_candidate() -> None:
+    """Half precision was left out after 72 s of 120, and what lost too much was what came of it."""
+    rates = Rates(0.02, 0.06, 0.1, 0.2, emulated=0.2 * count_workers(), compiling=2.0, loading=0.5)
+    another = rates.estimate_another(40)
+    assert rates.estimate_verdict(40) + 3 == pytest.approx(another)
+    late = TimeBudget(120, has_emulator=True, started=time.monotonic() - 72)
+    assert late.has_time_for(another)
+    assert late.seconds + another < 120
+    assert not TimeBudget(120, has_emulator=True, started=time.monotonic() - 112).has_time_for(another)
