@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from edgewright.build.deploy import compile_binary
-from edgewright.build.rates import try_model
 from edgewright.build.request import BuildRequest
+from edgewright.build.trial import try_model
 from edgewright.data.samples import DataRequest
 from edgewright.ir.op import REGISTRY
 from edgewright.quantize.executor import OutOfTime

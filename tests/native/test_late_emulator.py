@@ -10,10 +10,10 @@ import pytest
 import edgewright.ops  # noqa: F401 - fills the registry
 from edgewright.abi.worker_process import end_calls_at
 from edgewright.build.deploy import compile_binary
-from edgewright.build.rates import COMPILED_PART, LATE_TIMES, try_model
 from edgewright.build.request import BuildRequest
 from edgewright.build.stages import NATIVE, check_candidate, evaluate_candidate
 from edgewright.build.time_budget import TimeBudget
+from edgewright.build.trial import COMPILED_PART, LATE_TIMES, try_model
 from edgewright.data.samples import DataRequest, read_samples
 from edgewright.evaluate.choose_metric import choose_metric
 from edgewright.evaluate.evaluator import Evaluator

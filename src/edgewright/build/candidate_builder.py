@@ -19,7 +19,7 @@ from edgewright.model.narrow import fall_to_half
 from edgewright.model.quantize import find_fixed_point, quantize_model
 from edgewright.ops.quant import Dequantize
 from edgewright.quantize.cost import compute_relative_cost, count_stored_bytes
-from edgewright.quantize.executor import Executor
+from edgewright.quantize.executor import Executor, Samples
 from edgewright.quantize.mixed.calibrated import Calibrated
 from edgewright.quantize.mixed.cheapest import Goal, Mixed, find_cheapest_widths, measure_effects
 from edgewright.quantize.mixed.moves import May
@@ -27,6 +27,7 @@ from edgewright.quantize.overrides import KnownEncodings
 from edgewright.quantize.quantized_graph import QuantizedGraph
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.recommended import recommend_algorithms
+from edgewright.quantize.report import QuantizationReport
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.rules import FIRST_WITH_WIDE_WEIGHTS
 from edgewright.quantize.run_counter import RunCounter
@@ -90,11 +91,7 @@ class CandidateBuilder:
         """A model that was quantized before: its own encodings, and nothing else is decided."""
         start = time.monotonic()
         text = "the encodings that the model came with"
-        if is_fixed_point(self.source):
-            return self.source, CandidateResult(self._evaluate(AS_GIVEN, text, self.source, start))
-        model = Model.of(self.source, self.tensors)
-        made = quantize_model(model, QuantizationRequest(), self.samples.calibration, self._executor)
-        quantized = QuantizedGraph(made.fixed_graph(), made.report, self.source)
+        quantized = take_given_encodings(self.source, self.tensors, self.samples.calibration, self._executor)
         return self._finish(AS_GIVEN, text, quantized, start)
 
     def _build_uniform(self, name: str) -> tuple[Graph, CandidateResult]:
@@ -192,6 +189,16 @@ class CandidateBuilder:
             seconds=time.monotonic() - start,
             drop_high=estimate_high(evaluation.loss, len(self.samples.judging.selection)),
         )
+
+
+def take_given_encodings(
+    source: Graph, tensors: frozenset[str], samples: Samples, executor: Executor
+) -> QuantizedGraph:
+    """A model that came quantized, with its own encodings; samples give those that it lacks."""
+    if is_fixed_point(source):
+        return QuantizedGraph(source, QuantizationReport(), source)
+    made = quantize_model(Model.of(source, tensors), QuantizationRequest(), samples, executor)
+    return QuantizedGraph(made.fixed_graph(), made.report, source)
 
 
 def is_fixed_point(graph: Graph) -> bool:

@@ -96,8 +96,8 @@ class CandidateJudge:
     def _has_time(self) -> bool:
         """Whether another candidate can be built, compiled and judged."""
         session = self._session
-        finish = session.measure_rates().estimate_verdict(len(session.samples.judging.selection))
-        return session.budget.seconds + finish < session.budget.search_seconds
+        judging = len(session.samples.judging.selection)
+        return session.budget.has_time_for(session.measure_rates().estimate_another(judging))
 
     def _iterate_wider(self, results: list[CandidateResult]) -> Iterator[str]:
         """The chosen candidate, wider ones, and then those that were not needed before."""

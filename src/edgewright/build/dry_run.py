@@ -4,7 +4,8 @@ import time
 from dataclasses import replace
 
 from edgewright.analyse.records import Finding
-from edgewright.build.convert import convert_model, plan_build
+from edgewright.build.convert import convert_model
+from edgewright.build.make_plan import plan_build
 from edgewright.build.plan import describe_late_compiler
 from edgewright.build.preflight import PreflightResult, run_preflight
 from edgewright.build.request import BuildRequest
@@ -26,7 +27,7 @@ def try_conversion(request: BuildRequest, result: PreflightResult) -> PreflightR
         result.hints += conversion.findings
         if not result.problems and result.samples is not None:
             samples = add_states(result.samples, conversion.graph, result.opened.states)
-            plan = plan_build(request, conversion.graph, samples)
+            plan = plan_build(request, conversion.graph, samples, result.opened.tensors)
             if plan.refusal is not None and not plan.is_half_taken:
                 result.problems.append(plan.refusal)
             elif plan.refusal is not None:

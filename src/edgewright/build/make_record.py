@@ -1,7 +1,9 @@
 """Puts what a build has found into its record: the figures, the verdict, and why it proves what it proves."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from edgewright.analyse.records import Finding
 from edgewright.build.candidates import describe_faster, find_time
@@ -18,6 +20,9 @@ from edgewright.data.samples import BuildSamples, LabelledSamples
 from edgewright.evaluate.verdict import judge_loss
 from edgewright.ir.graph import Graph
 from edgewright.tasks.versions import list_versions
+
+# Builds that take so many times as long as they may are told.
+OVERTIME = 1.05
 
 
 class RecordMaker:
@@ -70,12 +75,13 @@ class RecordMaker:
                 *(finding.what for finding in poor),
                 *session.notes,
                 *late,
+                *describe_overtime(session.ledger.stages, session.budget.seconds, request.time_limit),
                 *self._list_faster(),
                 *known.notes,
                 *evaluation.notes,
             ),
             left_out=tuple(session.left_out),
-            passes=sum(stage.passes for stage in session.ledger.stages),
+            passes=self._count_passes(),
             time_limit=None if math.isinf(request.time_limit) else request.time_limit,
             seconds=session.budget.seconds,
             is_cut_short=bool(late),
@@ -91,6 +97,11 @@ class RecordMaker:
             replace(stage, seconds=preflight.seconds) if stage.name == "preflight" else stage
             for stage in self._session.ledger.stages
         )
+
+    def _count_passes(self) -> float:
+        """Those of all stages, and of candidates whose time was up before they were finished."""
+        finished = {stage.name: stage.passes for stage in self._session.ledger.stages}
+        return sum((self._session.counter.passes | finished).values())
 
     def _list_time_notes(self) -> list[str]:
         """What more time would have given."""
@@ -123,6 +134,18 @@ class RecordMaker:
         random = ("random numbers in place of samples prove nothing",) if is_random else ()
         scales = [finding.what for finding in preflight.findings if finding.kind == SCALE]
         return (*random, *scales, *self._judgement.evaluation.doubts)
+
+
+def describe_overtime(stages: Sequence[Stage], seconds: float, limit: float) -> Iterator[str]:
+    """In which stage a build ran out of its time, where it took more than it might."""
+    if seconds <= OVERTIME * limit:
+        return
+    passed = accumulate(stage.seconds for stage in stages)
+    late = next((stage for stage, until in zip(stages, passed, strict=True) if until > limit), stages[-1])
+    yield (
+        f"it took {seconds:.0f} s where {limit:g} were given: the time ran out in stage '{late.name}', "
+        f"which took {late.seconds:.0f} s"
+    )
 
 
 def _warn_of_float_model(evaluation: EvaluationResult) -> list[Finding]:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, replace
 
-from edgewright.build.candidates import ALGORITHMS, HALF, MIXED, MIXED_BASE, PLAIN, WIDE
+from edgewright.build.candidates import ALGORITHMS, AS_GIVEN, HALF, MIXED, PLAIN, WIDE
 from edgewright.build.rates import Rates, count_workers
-from edgewright.build.time_budget import EMULATOR_PART, JUDGING_REST
+from edgewright.build.time_budget import CHECK_PART, EMULATOR_PART, JUDGING_REST
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import EdgewrightError
 from edgewright.data.samples import BuildSamples
@@ -23,14 +23,11 @@ ALGORITHM_PASSES = 16.0
 # Graphs that a candidate plans and gets ready, and graphs that mixed widths only get ready to be evaluated.
 GRAPHS = {PLAIN: 1, WIDE: 13, HALF: 1, MIXED: 5}
 MIXED_EVALUATIONS = 12
-# Algorithms rarely mend what is lost beyond so many times the limit.
-BEYOND_ALGORITHMS = 2.0
-# Samples mostly prove a limit where this part of it is lost.
-PROVABLE_PART = 0.6
 # A limit that is exceeded by no more is kept: estimates are no better.
 LATE_TIMES = 1.1
-# Emulators on all cores are slower than one alone; what is wider than 8 bits is slower still.
-CONTENTION, WIDER = 1.4, 3.0
+# Emulators on several cores are slower than one alone; of what has 16 bits, too, each of them is slower than
+# of plain 8 bits or of half precision (eleven models, one core).
+CONTENTION, WIDER = 1.4, 2.0
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,9 @@ class BuildPlan:
     is_quantized: bool
     rates: Rates
     counts: SampleCounts
+    # Those that will be built, as far as that can be foreseen, and the one of them that will be judged.
     candidates: tuple[str, ...]
+    chosen: str = PLAIN
     # What the compiler said where it takes no plain 8 bits, and whether it takes half precision instead.
     refusal: EdgewrightError | None = None
     is_half_taken: bool = False
@@ -111,17 +110,19 @@ class BuildPlan:
         searching += self.counts.choosing * self.rates.floating
         finishing = self.rates.estimate_finish(self.counts.judging)
         others = spent + searching + finishing
-        emulating = self._estimate_emulator(max(EMULATOR_PART * limit, JUDGING_REST * (limit - others)))
+        emulating = self._estimate_emulator(limit, max(0.0, limit - others))
         return min(max(limit, spent + self.rates.unstoppable), others + emulating)
 
-    def _estimate_emulator(self, share: float) -> float:
-        """Checking and judging: emulators start, and share the samples."""
-        workers = count_workers()
-        running = self.rates.emulated * (self.counts.choosing + self.counts.judging) / workers
-        # Wider candidates are emulated more slowly than plain 8 bits, which was tried.
-        factor = CONTENTION if len(self.candidates) < 3 else CONTENTION * WIDER
-        # They start together, once to check and once to judge.
-        return min(2 * self.rates.loading + factor * running, share)
+    def _estimate_emulator(self, limit: float, left: float) -> float:
+        """Checking and judging: emulators start, and share the samples, each time within its share."""
+        share, workers = EMULATOR_PART * limit, count_workers()
+        contention = CONTENTION if workers > 1 else 1.0
+        each = contention * scale_emulation(self.chosen) * self.rates.emulated / workers
+        checking = min(self.rates.loading + self.counts.choosing * each, CHECK_PART * share)
+        judging = min(
+            self.rates.loading + self.counts.judging * each, max(share - checking, JUDGING_REST * left)
+        )
+        return checking + judging
 
 
 def describe_late_compiler(expected: float, limit: float) -> str:
@@ -150,7 +151,12 @@ def estimate_candidate(name: str, rates: Rates, counts: SampleCounts) -> float:
 
 def can_emulate_in(seconds: float, name: str, rates: Rates) -> bool:
     """Whether the emulator ends with one sample of a candidate in so many seconds."""
-    return rates.emulated * (1.0 if name == PLAIN else WIDER) <= seconds
+    return rates.emulated * scale_emulation(name) <= seconds
+
+
+def scale_emulation(name: str) -> float:
+    """How many times as long as the first candidate, which was tried, the emulator takes for one."""
+    return 1.0 if name in {PLAIN, HALF, AS_GIVEN} else WIDER
 
 
 def estimate_rest(rates: Rates, judging: int, *, is_missed: bool) -> float:
@@ -162,28 +168,3 @@ def estimate_rest(rates: Rates, judging: int, *, is_missed: bool) -> float:
         is_missed: whether every candidate that was built so far loses more than it may.
     """
     return rates.estimate_verdict(min(FEWEST, judging)) if is_missed else rates.estimate_finish(judging)
-
-
-@dataclass(frozen=True)
-class TriedDrops:
-    """Points that are lost on a few samples: by plain 8 bits, and by half precision where that was tried."""
-
-    plain: float
-    half: float | None = None
-    # What the samples that judge cannot tell from nothing.
-    least: float = 0.0
-
-
-def predict_candidates(names: tuple[str, ...], drops: TriedDrops, limit: float) -> tuple[str, ...]:
-    """The candidates that will be built, if they do what they do on a few samples."""
-    if PLAIN not in names or MIXED not in names:
-        return names
-    can_be_proven = drops.least <= limit
-    if drops.plain <= (PROVABLE_PART * limit if can_be_proven else limit):
-        # Fewer bits are tried where it can be proven that the limit is kept.
-        rest = {MIXED} if can_be_proven else set()
-    elif drops.half is not None and drops.half > limit:
-        rest = {HALF, WIDE}
-    else:
-        rest = {HALF, WIDE, MIXED_BASE, *({MIXED} if drops.plain > BEYOND_ALGORITHMS * limit else ())}
-    return tuple(name for name in names if name == PLAIN or name in rest)

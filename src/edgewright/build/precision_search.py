@@ -12,7 +12,7 @@ from edgewright.build.candidates import (
     list_candidates,
     search_precisions,
 )
-from edgewright.build.convert import find_least_provable
+from edgewright.build.make_plan import find_least_provable
 from edgewright.build.plan import estimate_rest
 from edgewright.build.records import LeftOut
 from edgewright.build.session import BuildSession

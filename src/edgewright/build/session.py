@@ -6,9 +6,10 @@ from functools import cached_property
 from pathlib import Path
 
 from edgewright.build.candidates import CandidateResult
-from edgewright.build.convert import ConversionResult, convert_model, describe_conversion, make_chooser
+from edgewright.build.convert import ConversionResult, convert_model, describe_conversion
 from edgewright.build.dry_run import try_conversion
 from edgewright.build.ledger import Ledger, has_state
+from edgewright.build.make_plan import make_chooser
 from edgewright.build.open_model import OpenedModel, open_model
 from edgewright.build.plan import SampleCounts, estimate_candidate
 from edgewright.build.preflight import PreflightResult, run_preflight, sort_problems

@@ -110,6 +110,10 @@ class TimeBudget:
         """What is left of all."""
         return max(0.0, self.limit - self.seconds)
 
+    def has_time_for(self, seconds: float) -> bool:
+        """Whether so many are left: what the emulator did not take of its part is there for others."""
+        return seconds < self.rest
+
     @property
     def judging_seconds(self) -> float:
         """What it may take to judge: its own time but that of layers, or what the search has left over."""

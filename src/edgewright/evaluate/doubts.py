@@ -52,14 +52,14 @@ class OutputFacts:
         self._unsure += bool((from_end > SURE_PART * self._width).any())
 
     def describe(
-        self, name: str, span: float, width: float, *, is_computed: bool, are_values_judged: bool
+        self, name: str, spans: Array, widths: Array, *, is_computed: bool, are_values_judged: bool
     ) -> Iterator[str]:
         """What the float model itself does not show.
 
         Args:
             name: the output.
-            span: the range of its values in these samples.
-            width: the range of values that are each a probability; 0 of others.
+            spans: the ranges of its parts in these samples.
+            widths: the ranges of parts whose values are each a probability; 0 of others.
             is_computed: whether it is computed from an input.
             are_values_judged: by how close they are, and not as answers.
         """
@@ -73,10 +73,12 @@ class OutputFacts:
             yield (
                 f"{model} is the same for all {self._samples} samples: how it follows its input is not shown"
             )
-        elif span < LEAST_OF_RANGE * width:
+        elif (spans < LEAST_OF_RANGE * widths).any():
+            narrow = spans[spans < LEAST_OF_RANGE * widths].max()
+            holds = "is a probability that differs" if len(spans) == 1 else "holds probabilities that differ"
             yield (
-                f"{model} is a probability that differs by {span:.2g} at most between all {self._samples} "
-                "samples: give samples that it answers differently"
+                f"{model} {holds} by {narrow:.2g} at most between all {self._samples} samples, "
+                f"of a range of {widths.max():g}: give samples that it answers differently"
             )
         elif are_values_judged and self._width and self._unsure < FEWEST_OF_CLASS:
             # Where all are 0 or 1, they lose the same, if anything, and others may lose much more.

@@ -36,7 +36,6 @@ from edgewright.evaluate.metrics.values import subtract_safely
 from edgewright.evaluate.output_kinds import (
     find_class_axis,
     find_probability_width,
-    find_value_width,
     has_codes,
 )
 from edgewright.evaluate.output_parts import ONE_PART, OutputParts, ValueRanges, find_parts
@@ -84,7 +83,6 @@ class Evaluator:
         self._counter = counter or RunCounter(graph, len(samples.selection))
         self._measures = {name: find_measure(metric.find_name(name)) for name in metric.outputs}
         self._axes = {name: find_class_axis(graph, name) for name in graph.outputs}
-        self._widths = {name: find_value_width(graph, name) for name in graph.outputs}
         self._codes = frozenset(name for name in graph.outputs if has_codes(graph, name))
         self._float = Model.of(graph)
         # Those that there was time for, and when the float model must end.
@@ -266,10 +264,11 @@ class Evaluator:
         doubts: list[str] = []
         for name, items in measured.outputs.items():
             if name in self.metric.outputs:
-                known = self._float_results.ranges[name].widths.max(), self._widths[name]
+                known = self._parts[name].widths
                 doubts += self._facts[name].describe(
                     name,
-                    *known,
+                    self._float_results.ranges[name].widths,
+                    known,
                     is_computed=is_computed_from_inputs(self._graph, name),
                     are_values_judged=self._measures[name].is_of_values,
                 )
@@ -278,7 +277,7 @@ class Evaluator:
                 before = [item.classes for item in first.outputs[name]]
                 doubts += describe_missed_classes(name, before)
                 doubts += describe_answers(name, before, [item.classes for item in items])
-                if self._measures[name].is_of_values and not self._widths[name]:
+                if self._measures[name].is_of_values and not known.all():
                     doubts += describe_hidden_samples(name, [item.power for item in items])
             doubts += describe_broken_results(name, measured.backend, [item.is_finite for item in items])
         return tuple(doubts)
@@ -327,7 +326,6 @@ class Evaluator:
             label=sample_answer.label if measure is not None and self._can_take_label(measure) else None,
             axis=self._axes[name],
             parts=self._parts[name],
-            width=self._widths[name],
             has_codes=name in self._codes,
         )
         first, gap = subtract_safely(answer.reference, answer.result)
@@ -384,7 +382,7 @@ class Evaluator:
                     facts[name].add(array)
                 rows.append(self._score_outputs(sample, sample.references))
                 step()
-        spans = {name: np.maximum(each.widths, self._widths[name]) for name, each in ranges.items()}
+        spans = {name: np.maximum(each.widths, self._parts[name].widths) for name, each in ranges.items()}
         measured = self._put_in_order("float", rows, order, selection)
         self._selection = SampleSelection(selection.samples, measured.numbers)
         return _FloatResults(measured, spans, ranges, facts, energies)

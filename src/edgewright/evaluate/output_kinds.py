@@ -97,6 +97,17 @@ def find_value_width(graph: Graph, name: str) -> float:
     return 0.0 if is_share else find_probability_width(graph, name)
 
 
+def spread_value_widths(graph: Graph, name: str) -> Array:
+    """The same of each element: of what is put together, each piece has its own."""
+    movers, joined, axis = _find_concat(graph, name)
+    if joined is None:
+        return np.full(graph.types[name].static_shape(), find_value_width(graph, name))
+    widths = np.concatenate([spread_value_widths(graph, piece) for piece in joined.inputs], axis)
+    for node in movers:
+        (widths,) = node.op.compute(widths)
+    return widths.reshape(graph.types[name].static_shape())
+
+
 def _has_whole_numbers(graph: Graph, name: str) -> bool:
     kind = graph.types[name]
     return kind.encoding is None and kind.dtype.numpy.kind in "iub"
@@ -143,13 +154,21 @@ def _walk_back(graph: Graph, name: str) -> tuple[list[Node], str]:
     return movers[::-1], name
 
 
-def _label_value(graph: Graph, name: str) -> Array:
-    shape = graph.types[name].static_shape()
+def _find_concat(graph: Graph, name: str) -> tuple[list[Node], Node | None, int]:
+    """The node that puts an output together and along which axis, and what moves its elements after that."""
     movers, source = _walk_back(graph, name)
     producer = graph.producer(source)
     if producer is None or not isinstance(producer.op, Concat):
+        return movers, None, 0
+    return movers, producer, producer.op.axis
+
+
+def _label_value(graph: Graph, name: str) -> Array:
+    shape = graph.types[name].static_shape()
+    movers, joined, axis = _find_concat(graph, name)
+    if joined is None:
         return np.zeros(shape, np.uint8)
-    labels = _label_concat(graph, producer, producer.op.axis)
+    labels = _label_concat(graph, joined, axis)
     for node in movers:
         (labels,) = node.op.compute(labels)
     return labels.reshape(shape)

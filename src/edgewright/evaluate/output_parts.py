@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.evaluate.output_kinds import label_parts
+from edgewright.evaluate.output_kinds import label_parts, spread_value_widths
 from edgewright.ir.graph import Graph
 
 # Channels whose ranges are so many times as wide as those of the others mean something else: boxes in pixels
@@ -29,6 +29,13 @@ class OutputParts:
     labels: Array | None = None
     # What ordinary values reach: they are judged once more with larger ones cut to this.
     ordinary: float = math.inf
+    # The ranges of parts whose values are probabilities, whatever samples show of them; 0 of others.
+    known: tuple[float, ...] = (0.0,)
+
+    @property
+    def widths(self) -> Array:
+        """The known range of each part."""
+        return np.resize(np.array(self.known), self.count)
 
     @property
     def count(self) -> int:
@@ -62,11 +69,20 @@ ONE_PART = OutputParts()
 
 def find_parts(graph: Graph, name: str, values: Sequence[Array]) -> OutputParts:
     """The parts that the graph shows, else those that the float model's values of some samples show."""
-    labels = label_parts(graph, name)
+    labels, ordinary = label_parts(graph, name), math.inf
     floats = [np.asarray(each) for each in values if each.dtype.kind == "f" and each.size]
-    if not floats:
-        return OutputParts(labels)
-    return OutputParts(_label_by_ranges(floats) if labels is None else labels, _find_ordinary(floats))
+    if floats:
+        labels, ordinary = _label_by_ranges(floats) if labels is None else labels, _find_ordinary(floats)
+    return OutputParts(labels, ordinary, _list_known_widths(spread_value_widths(graph, name), labels))
+
+
+def _list_known_widths(widths: Array, labels: Array | None) -> tuple[float, ...]:
+    """The range of each part all of whose values are probabilities."""
+    if labels is None:
+        return (float(widths.min()) if widths.size else 0.0,)
+    widths = widths.reshape(labels.shape)
+    parts = (widths[labels == place] for place in range(int(labels.max()) + 1))
+    return tuple(float(part.min()) if part.size else 0.0 for part in parts)
 
 
 def _label_by_ranges(values: Sequence[Array]) -> Array | None:

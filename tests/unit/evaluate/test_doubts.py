@@ -201,6 +201,49 @@ def test_probabilities_that_are_all_as_good_as_none_are_neither_missed_nor_met()
     assert evaluator.measure_loss(measured).points > 50
 
 
+DETECTOR = parse(
+    "graph g {\n  input x: float_32[1,90,4]\n  input z: float_32[1,90,2]\n  s = Sigmoid(z)\n"
+    "  y = Concat(x, s) {axis=2}\n  output y\n}\n"
+)
+
+
+def judge_detector(scores, run):
+    """Boxes of 0 to 300 beside probabilities."""
+    random = np.random.default_rng(0)
+    samples = [
+        {
+            "x": random.uniform(0, 300, (1, 90, 4)).astype(np.float32),
+            "z": (random.random((1, 90, 2)) * 2 + scores - 1).astype(np.float32),
+        }
+        for _ in range(COUNT)
+    ]
+    held = LabelledSamples(SampleSelection(samples, range(COUNT)), None)
+    evaluator = Evaluator(DETECTOR, held, choose_metric(DETECTOR, None))
+    measured = evaluator.measure_runner(run, "htp-sim")
+    return evaluator.measure_loss(measured).points, evaluator.list_doubts(measured)
+
+
+def detect(sample, error):
+    scores = 1 / (1 + np.exp(-sample["z"])) + error
+    return {"y": np.concatenate([sample["x"], scores], 2)}
+
+
+def test_scores_beside_boxes_are_judged_by_what_probabilities_can_be():
+    """By the range of those that are all below 0.02, an error of 0.001 would be a tenth."""
+    points, doubts = judge_detector(-5, lambda sample: detect(sample, 0.001))
+    assert points < 15
+    (doubt,) = doubts
+    assert "holds probabilities that differ by 0.016 at most between all 40 samples, of a range of 1" in doubt
+    # That all are lost is no green verdict: nothing is shown of scores that matter.
+    assert judge_detector(-5, lambda sample: detect(sample, 0.0))[1] == doubts
+
+
+def test_scores_that_tell_boxes_apart_are_judged_for_themselves():
+    points, doubts = judge_detector(0, lambda sample: detect(sample, 0.1))
+    assert points > 9
+    assert doubts == ()
+
+
 @pytest.mark.parametrize("unsure", [0, 4, 5])
 def test_probabilities_that_are_all_sure_prove_nothing_of_others(unsure):
     values = make_answers(np.arange(COUNT) % 6) * 20

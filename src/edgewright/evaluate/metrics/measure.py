@@ -34,8 +34,6 @@ class Answer:
     inputs: Mapping[str, Array] = field(default_factory=dict)
     references: Mapping[str, Array] = field(default_factory=dict)
     results: Mapping[str, Array] = field(default_factory=dict)
-    # The range of values that are each a probability, whatever samples show of it; 0 of others.
-    width: float = 0.0
     # Whether values are whole numbers that are answers themselves, in whatever datatype.
     has_codes: bool = False
 

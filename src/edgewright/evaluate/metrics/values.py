@@ -53,9 +53,10 @@ def _list_powers(first: Array, gap: Array, labels: Array | None, answer: Answer)
     """Noise, then signal, of each part."""
     count = answer.parts.count
     noise, signal = (_sum_by_part(each * each, labels, count) for each in (gap, first))
-    if answer.width:
+    widths = answer.parts.widths
+    if widths.any():
         sizes = _sum_by_part(np.ones_like(first), labels, count)
-        signal = np.maximum(signal, sizes * (LEAST_PROBABILITY * answer.width) ** 2)
+        signal = np.maximum(signal, sizes * (LEAST_PROBABILITY * widths) ** 2)
     return (*map(float, noise), *map(float, signal))
 
 

@@ -1,0 +1,138 @@
+"""Tries a model on a few samples, and tells what the build will do and take."""
+
+import time
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from functools import partial
+
+from edgewright.backends.executor import CpuExecutor
+from edgewright.build.candidate_builder import has_quantization_pairs, is_fixed_point, take_given_encodings
+from edgewright.build.candidates import AS_GIVEN, HALF, PLAIN, SearchLimit, list_candidates
+from edgewright.build.plan import BuildPlan, SampleCounts
+from edgewright.build.prediction import Prediction, Tried, predict_search
+from edgewright.build.rates import Rates
+from edgewright.build.request import BuildRequest
+from edgewright.build.time_budget import TimeBudget
+from edgewright.build.trial import Samples, Trial, try_model
+from edgewright.core.errors import EdgewrightError
+from edgewright.core.numbers import Array
+from edgewright.data.samples import BuildSamples, LabelledSamples
+from edgewright.evaluate.choose_metric import choose_metric, drop_labels
+from edgewright.evaluate.evaluator import Evaluator
+from edgewright.evaluate.loss import estimate_high
+from edgewright.evaluate.measurement import Evaluation
+from edgewright.evaluate.metrics import find_measure
+from edgewright.evaluate.records import Metric
+from edgewright.evaluate.statistics import compute_paired_interval
+from edgewright.ir.graph import Graph
+from edgewright.model.model import Model
+from edgewright.passes.htp.unroll_recurrent import with_steps
+from edgewright.quantize.quantizer import quantize_graph
+from edgewright.quantize.request import QuantizationRequest
+from edgewright.quantize.run_counter import Bounds, RunCounter
+from edgewright.run.context.compile import find_provider
+from edgewright.targets.soc import find_htp_soc
+
+# Samples that tell how fast a model runs, and whether 8 bits will do where more of them take too long.
+TRIED_SAMPLES = 4
+# What running it for that may take of the time of the build, and what predicting candidates may; more samples
+# than those are predicted by where they take this part of it.
+TRIED_PART, MORE_PART = 0.08, 0.25
+# Runs that are too short to count.
+LEAST_SECONDS = 1e-4
+
+
+def plan_build(
+    request: BuildRequest, graph: Graph, samples: BuildSamples, tensors: Collection[str]
+) -> BuildPlan:
+    """Tries the model on a few samples, and tells what the build will do and take.
+
+    ``tensors``: names of the source model's tensors.
+    """
+    metric = choose_metric(graph, samples.labels, request.metric, _run_first_sample(graph, samples))
+    is_quantized = is_fixed_point(graph) or has_quantization_pairs(graph)
+    chip = find_htp_soc(request.target)
+    is_emulated = find_provider("htp") == "htp-native"
+    few = list(samples.choosing.select(TRIED_SAMPLES).selection)
+    trial = try_model(
+        graph,
+        few,
+        chip if is_emulated else None,
+        TRIED_PART * request.time_limit,
+        partial(_take_as_given, graph, tensors) if is_quantized else None,
+        samples.calibration,
+    )
+    names = (AS_GIVEN,) if is_quantized else list_candidates(request.precision, chip.arch)
+    predicted = Prediction(names, HALF if HALF in names else names[0])
+    # Whatever the time, an evaluation runs a few samples.
+    is_quick = TRIED_SAMPLES * trial.rates.simulated <= TRIED_PART * request.time_limit
+    if trial.quantized is not None and names[0] == PLAIN and is_quick:
+        predicted = _predict(request, graph, samples, metric, trial, names)
+    search_seconds = TimeBudget(request.time_limit, has_emulator=is_emulated).search_seconds
+    counts = SampleCounts.of(samples).reduce_to_fit(trial.rates, search_seconds)
+    known = (trial.rates, counts, predicted.built, predicted.chosen, trial.refusal, trial.is_half_taken)
+    return BuildPlan(metric, is_quantized, *known)
+
+
+def _take_as_given(graph: Graph, tensors: Collection[str], samples: Samples) -> Graph:
+    """What a model that came quantized is built as."""
+    made = take_given_encodings(graph, frozenset(tensors), samples, CpuExecutor())
+    return with_steps(made.graph, made.graph.outputs)
+
+
+def _predict(
+    request: BuildRequest,
+    graph: Graph,
+    samples: BuildSamples,
+    metric: Metric,
+    trial: Trial,
+    names: tuple[str, ...],
+) -> Prediction:
+    """What will be built if plain 8 bits and half precision do what they do on few samples."""
+    plain = trial.quantized
+    assert plain is not None
+    seconds, judging = TRIED_PART * request.time_limit, len(samples.judging.selection)
+    goal = SearchLimit(request.limit, find_least_provable(metric, judging))
+    choosing = samples.choosing.spread(_count_tried(trial.rates, MORE_PART * seconds))
+    counter = RunCounter(graph, len(choosing.selection))
+    chooser = make_chooser(graph, choosing, metric, counter)
+    with counter.keep_bounds(Bounds(evaluation_end=time.monotonic() + seconds)):
+        tried = {PLAIN: _describe_tried(chooser.evaluate(plain), judging)}
+        is_narrow = not any(kind.dtype.is_fixed_point for kind in plain.types.values())
+        if is_narrow and tried[PLAIN].drop <= request.limit:
+            # All of it is in half precision: there are no widths to mix.
+            return Prediction(names[:1], names[0])
+        if HALF in names and not goal.is_reached(tried[PLAIN].expect(PLAIN)):
+            made = quantize_graph(graph, QuantizationRequest(float_bw=16)).graph
+            with suppress(EdgewrightError):
+                half = chooser.evaluate(with_steps(made, made.outputs))
+                tried[HALF] = _describe_tried(half, judging)
+    return predict_search(names, goal, tried)
+
+
+def _count_tried(rates: Rates, seconds: float) -> int:
+    """How many samples plain 8 bits and half precision both run in so many seconds, a few at least."""
+    return max(TRIED_SAMPLES, int(seconds / max(2 * (rates.floating + rates.simulated), LEAST_SECONDS)))
+
+
+def _describe_tried(evaluation: Evaluation, judging: int) -> Tried:
+    return Tried(evaluation.drop, estimate_high(evaluation.loss, judging), evaluation.samples)
+
+
+def find_least_provable(metric: Metric, count: int) -> float:
+    """What so many samples cannot tell from nothing: of answers that are all the same they prove no more."""
+    is_share = all(find_measure(metric.find_name(name)).is_share for name in metric.outputs)
+    return 100 * compute_paired_interval(0, 0, count)[1] if is_share else 0.0
+
+
+def make_chooser(
+    graph: Graph, samples: LabelledSamples, metric: Metric, counter: RunCounter | None = None
+) -> Evaluator:
+    """Evaluates on samples that choose; without labels, by the float model's answers."""
+    return Evaluator(graph, samples, metric if samples.labels else drop_labels(metric), counter)
+
+
+def _run_first_sample(graph: Graph, samples: BuildSamples) -> Mapping[str, Array]:
+    """What the float model gives for one sample."""
+    (sample,) = samples.judging.selection.select(1)
+    return Model.of(graph).run(sample)
