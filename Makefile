@@ -87,7 +87,8 @@ keras: $(READY)
 bench: $(READY)
 	$(PY) -m benchmarks.run $(ARGS)
 
-# Every other table of docs/benchmarks.md, each written into the page when it is done: hours on two cores, the cheap ones first.
+# Every other table of docs/benchmarks.md, docs/debugger.md and docs/architectures.md, each written into its page when it
+# is done: hours on two cores, the cheap ones first.
 bench-figures: $(READY) $(PEERS)
 	$(PY) -m benchmarks.digits --write
 	$(PY) -m benchmarks.search_cost --write
@@ -102,6 +103,10 @@ bench-figures: $(READY) $(PEERS)
 	$(PY) -m benchmarks.mixed --write
 	$(PY) -m benchmarks.emulator --write
 	$(PY) -m benchmarks.algorithms --write
+	$(PY) -m benchmarks.compared_backends --write
+	$(PY) -m benchmarks.debugger_cost --suffix-inputs 10 --write
+	$(PY) -m benchmarks.debugger --write
+	.venv-peers/bin/python -m benchmarks.architectures --results .cache/bench/architectures.jsonl --write
 	$(PY) -m benchmarks.accuracy --again edgewright,onnxruntime,nncf,nncf-transformer,aimet --write
 
 PEERS := .venv-peers/.ready

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.architectures --results FILE``: every architecture with random weights, each in a
 process of its own. What is in FILE already is not measured again, so that it can be stopped and continued;
-``--table`` prints what is there. It needs timm, which no extra of ours installs.
+``--only`` measures some, ``--only`` without names none. It needs timm, which no extra of ours installs.
 """
 
 import argparse
@@ -11,11 +11,16 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
-__all__ = ["NAMES", "Row", "describe_rows", "read_rows"]
+from benchmarks.tables import Table, add_write_option
+
+__all__ = ["NAMES", "Row", "read_rows", "sum_up"]
+
+COLUMNS = (
+    *("architecture", "pixels", "parameters, M", "compiles"),
+    *("emulator, dB", "simulation, dB", "conversion"),
+)
 
 # The smallest of each family, and more of those that are used most.
 NAMES = """
@@ -61,15 +66,15 @@ class Row:
     emulator_db: float | None = None
     problem: str = ""
 
-    def __str__(self) -> str:
+    @property
+    def cells(self) -> tuple[object, ...]:
+        """What the table has of it."""
         size = f"{self.parameters / 1e6:.1f}" if self.parameters else "-"
-        figures = " | ".join(
+        figures = (
             "-" if value is None else f"{value:.1f}" for value in (self.emulator_db, self.simulation_db)
         )
         verdict = self.problem or ("yes" if self.emulator_db is not None else "no")
-        return (
-            f"| {self.name} | {self.pixels or '-'} | {size} | {verdict} | {figures} | {self.difference:.0e} |"
-        )
+        return self.name, self.pixels or "-", size, verdict, *figures, f"{self.difference:.0e}"
 
 
 def read_rows(path: Path) -> dict[str, Row]:
@@ -78,23 +83,15 @@ def read_rows(path: Path) -> dict[str, Row]:
     return {row.name: row for row in (Row(**json.loads(line)) for line in lines)}
 
 
-def describe_rows(rows: Iterable[Row]) -> str:
-    """The table, and how many of them are good enough."""
-    ordered = sorted(rows, key=lambda row: row.name)
-    good = sum(row.emulator_db is not None and row.emulator_db >= ENOUGH_DB for row in ordered)
-    compiled = sum(row.emulator_db is not None for row in ordered)
-    head = (
-        "| architecture | pixels | parameters, M | compiles | emulator, dB | simulation, dB | conversion |\n"
-        "|---|---|---|---|---|---|---|"
+def sum_up(rows: Iterable[Row]) -> str:
+    """How many compile, and how many of them are good enough."""
+    figures = [row.emulator_db for row in rows]
+    compiled = [figure for figure in figures if figure is not None]
+    good = sum(figure >= ENOUGH_DB for figure in compiled)
+    return (
+        f"Of {len(figures)} architectures {len(compiled)} compile and run, {good} "
+        f"({100 * good / max(len(figures), 1):.0f} %) with {ENOUGH_DB:.0f} dB or more."
     )
-    packages = ", ".join(
-        f"{name} {version(name)}" for name in ("timm", "torch", "onnxruntime", "onnxruntime-qnn")
-    )
-    summary = (
-        f"{datetime.now(UTC):%Y-%m-%d}, {packages}. Of {len(ordered)} architectures {compiled} compile "
-        f"and run, {good} ({100 * good / max(len(ordered), 1):.0f} %) with {ENOUGH_DB:.0f} dB or more."
-    )
-    return "\n".join((summary, "", head, *map(str, ordered)))
 
 
 def _measure_apart(name: str) -> Row:
@@ -111,24 +108,26 @@ def _measure_apart(name: str) -> Row:
 
 
 def main() -> None:
-    """Measures what is missing, or prints the table."""
+    """Measures what is missing, then shows all that is known."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, required=True, help="a file of rows that grows")
-    parser.add_argument("--only", nargs="+", default=NAMES.split(), help="names of architectures")
+    parser.add_argument("--only", nargs="*", default=NAMES.split(), help="names of architectures")
     parser.add_argument("--again", action="store_true", help="measure what is in the file, too")
-    parser.add_argument("--table", action="store_true", help="print the table and measure nothing")
+    add_write_option(parser)
     options = parser.parse_args()
     known = read_rows(options.results)
-    if options.table:
-        print(describe_rows(known.values()))
-        return
     for name in options.only:
         if name in known and not options.again:
             continue
         row = _measure_apart(name)
         with options.results.open("a", encoding="utf-8") as results:
             results.write(json.dumps(asdict(row)) + "\n")
-        print(row, flush=True)
+        print(*row.cells, sep=", ", flush=True)
+    rows = sorted(read_rows(options.results).values(), key=lambda row: row.name)
+    table = Table("architectures", COLUMNS, options, ("timm", "torch"))
+    for row in rows:
+        table.add(*row.cells)
+    table.finish(sum_up(rows))
 
 
 if __name__ == "__main__":

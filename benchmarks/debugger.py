@@ -7,7 +7,7 @@ or constant at a random place is made 26 dB and 2 dB too wide, and the debugger 
 import argparse
 import random
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,7 +33,7 @@ from edgewright.analyse.odd_encodings import (
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph
 
-__all__ = ["SpoiledLayers", "list_kinds", "open_graphs", "spoil_random_layers"]
+__all__ = ["SpoiledLayers", "fill_table", "list_found_kinds", "open_graphs", "spoil_random_layers"]
 
 CALIBRATING = 8
 DECIBELS = (26, 2)
@@ -72,7 +72,15 @@ class SpoiledLayers:
     missed: tuple[str, ...]
 
 
-def list_kinds() -> list[Kind]:
+def list_found_kinds(options: argparse.Namespace) -> Iterator[tuple[Kind, Path]]:
+    """The models that are there and asked for, each with its file."""
+    for kind in _list_kinds():
+        path = kind.find([*options.models, FETCHED, EXAMPLES])
+        if path is not None and options.filter in kind.file:
+            yield kind, path
+
+
+def _list_kinds() -> list[Kind]:
     """All models of the other benchmarks, and some more."""
     kinds = {kind.file: kind for kind in KINDS}
     for task in TASKS:
@@ -170,7 +178,21 @@ def _measure(kind: Kind, path: Path, options: argparse.Namespace) -> list[str]:
     result = spoil_random_layers(source, quantized, feeds, seed, options.places)
     figures = f"{result.named} of {result.spoiled}"
     missed = f" (not {'; '.join(result.missed)})" if result.missed else ""
-    return [str(result.layers), str(result.constants), f"{figures}{missed}", result.clean]
+    return [kind.text, str(result.layers), str(result.constants), f"{figures}{missed}", result.clean]
+
+
+def fill_table(
+    table: Table,
+    measure: Callable[[Kind, Path, argparse.Namespace], Sequence[object]],
+    options: argparse.Namespace,
+) -> None:
+    """Adds a row for each model as it comes; what cannot be measured is said."""
+    for kind, path in list_found_kinds(options):
+        try:
+            table.add(kind.file, *measure(kind, path, options))
+        except (FileNotFoundError, ew.EdgewrightError) as problem:
+            print(f"{kind.file}: left out, {' '.join(str(problem).split())[:300]}", flush=True)
+    table.finish()
 
 
 def main() -> None:
@@ -181,16 +203,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="chooses other places")
     add_write_option(parser)
     options = parser.parse_args()
-    table = Table("debugger", COLUMNS, options)
-    for kind in list_kinds():
-        path = kind.find([*options.models, FETCHED, EXAMPLES])
-        if path is None or options.filter not in kind.file:
-            continue
-        try:
-            table.add(kind.file, kind.text, *_measure(kind, path, options))
-        except (FileNotFoundError, ew.EdgewrightError) as problem:
-            print(f"{kind.file}: left out, {' '.join(str(problem).split())[:300]}", flush=True)
-    table.finish()
+    fill_table(Table("debugger", COLUMNS, options), _measure, options)
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ import numpy as np
 from benchmarks.accuracy import folders_of
 from benchmarks.build_kinds import Kind
 from benchmarks.data import Material
-from benchmarks.debugger import CALIBRATING, list_kinds, open_graphs
-from benchmarks.models import EXAMPLES, FETCHED
+from benchmarks.debugger import CALIBRATING, list_found_kinds, open_graphs
 from benchmarks.peers import Feed
+from benchmarks.tables import Table, add_write_option
 from edgewright.analyse.comparison_points import align_layout, list_comparison_points
 from edgewright.analyse.isolated_layers import IsolatedLayers, as_stored, cut_suffix
 from edgewright.analyse.layers import ValueRunner
@@ -38,11 +38,10 @@ from edgewright.tools.qnn_accuracy_debugger import main as run_debugger
 __all__ = ["Cost", "measure_cost"]
 
 NAMES = ("mobilenet_v2_imagenet.onnx", "paraphrase-MiniLM-L3-v2.onnx")
-HEAD = (
-    "| model | layers | oneshot, passes | golden inputs, passes | partitions | suffix runs, passes | mean "
-    "part of the graph | seconds, all | the guide's way: one layer, seconds | all layers, minutes |\n|---|"
-    + "---:|"
-    * 9
+COLUMNS = (
+    *("model", "layers", "oneshot, passes", "golden inputs, passes", "partitions", "suffix runs, passes"),
+    *("a suffix is, of the graph", "seconds, all"),
+    *("the guide's way: one layer, seconds", "all layers, minutes"),
 )
 
 
@@ -167,22 +166,24 @@ def _time_layer_model(model: Path, feed: Feed, layer: str, runtime: str, folder:
     return max(times) - min(times)
 
 
-def _measure(kind: Kind, path: Path, options: argparse.Namespace) -> str:
+def _measure(kind: Kind, path: Path, options: argparse.Namespace) -> tuple[object, ...]:
     feeds = list(kind.make_feeds(Material(tuple(options.data), is_calibrating=True), CALIBRATING, path))
     inputs = list(kind.make_feeds(Material(tuple(options.data)), options.inputs, path))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         source, quantized = open_graphs(kind, path, feeds, folder)
         cost = measure_cost(source, quantized, inputs, options.suffix_inputs)
-        row = f"{cost.layers} | {cost.oneshot:.1f} | {cost.golden:.1f} | {cost.partitions} | "
-        row += f"{cost.suffixes:.1f} | {cost.share:.2f} | {cost.seconds:.0f}"
+        ours = (
+            *(cost.layers, f"{cost.oneshot:.1f}", f"{cost.golden:.1f}", cost.partitions),
+            *(f"{cost.suffixes:.1f}", f"{cost.share:.2f}", f"{cost.seconds:.0f}"),
+        )
         if not options.runtime:
-            return f"{row} | | "
+            return *ours, "", ""
         points = list_comparison_points(source, quantized)
         middle = points[len(points) // 2].value
         layer = quantized.source_names.get(middle, middle)
         one = _time_layer_model(folder / "model.onnx", inputs[0], layer, options.runtime, folder)
-        return f"{row} | {one:.1f} | {one * cost.layers / 60:.0f}"
+        return *ours, f"{one:.1f}", f"{one * cost.layers / 60:.0f}"
 
 
 def main() -> None:
@@ -197,12 +198,13 @@ def main() -> None:
     parser.add_argument(
         "--runtime", default="htp-native", help="what the guide's way runs on; '' leaves it out"
     )
+    add_write_option(parser)
     options = parser.parse_args()
-    print(HEAD, flush=True)
-    for kind in list_kinds():
-        path = kind.find([*options.models, FETCHED, EXAMPLES])
-        if kind.file in NAMES and path is not None and options.filter in kind.file:
-            print(f"| {kind.file} | {_measure(kind, path, options)} |", flush=True)
+    table = Table("debugger-cost", COLUMNS, options)
+    for kind, path in list_found_kinds(options):
+        if kind.file in NAMES:
+            table.add(kind.file, *_measure(kind, path, options))
+    table.finish()
 
 
 if __name__ == "__main__":
