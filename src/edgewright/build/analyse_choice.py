@@ -17,6 +17,7 @@ from edgewright.build.measured_advice import (
     keep_what_helps,
     list_untried_precisions,
 )
+from edgewright.build.plan import estimate_candidate
 from edgewright.build.precision_search import PrecisionSearch
 from edgewright.build.records import Candidate
 from edgewright.build.session import BuildSession
@@ -86,6 +87,9 @@ class ChoiceAnalysis:
     def _try_candidate(self, builder: CandidateBuilder, name: str) -> Candidate | None:
         """A candidate that is only measured; None where the build's time is up before that."""
         session = self._session
+        if estimate_candidate(name, session.measure_rates(), session.counts) > session.budget.rest:
+            # A run is not stopped once it has begun.
+            return None
         bounds = Bounds(time.monotonic() + session.request.time_limit - session.budget.seconds)
         counter = session.counter
         with suppress(OutOfTime), counter.measure_stage("analyse"), counter.keep_bounds(bounds):
