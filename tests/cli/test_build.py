@@ -1,6 +1,7 @@
 """`edgewright build`: files, figures, exit codes, data of every kind, and what stands in the way."""
 
 import json
+import sys
 import wave
 from importlib import import_module
 
@@ -10,6 +11,7 @@ from onnx import helper
 from PIL import Image
 
 import edgewright as ew
+from edgewright.build.precision_search import PrecisionSearch
 from edgewright.tools.build_command import main
 from edgewright.tools.quantize_command import main as quantize
 from edgewright.tools.umbrella import main as umbrella
@@ -133,6 +135,18 @@ def test_what_the_report_advises_is_taken_back(call, data, tmp_path, simulated):
     assert answer.code == 0, answer.err
     assert "mixed" in [candidate["name"] for candidate in json.loads(answer.out)["candidates"]]
     assert ew.load(tmp_path / "out" / "mnist_cntk.dlc").graph.types[OUTPUT].encoding.bitwidth == 16
+
+
+def test_passes_of_a_candidate_that_was_not_finished_are_counted(
+    call, data, tmp_path, simulated, monkeypatch
+):
+    monkeypatch.setattr(sys.modules[PrecisionSearch.__module__], "MOST_PASSES", 4.0)
+    answer = call(
+        main, DIGITS_MODEL, "--data", data, *TO, "--precision", "w4a8", "-o", tmp_path / "o", "--json"
+    )
+    record = json.loads(answer.out)
+    assert any("more than 4 passes" in each["reason"] for each in record["left_out"])
+    assert record["passes"] > sum(stage["passes"] for stage in record["stages"])
 
 
 def test_the_specification_of_inputs_is_that_of_the_model(built):

@@ -17,10 +17,13 @@ from edgewright.build.measured_advice import (
     keep_what_helps,
     list_untried_precisions,
 )
+from edgewright.build.plan import estimate_candidate
 from edgewright.build.precision_search import PrecisionSearch
+from edgewright.build.rates import Rates
 from edgewright.build.records import Candidate
 from edgewright.build.session import BuildSession
 from edgewright.build.stages import LAYER_SAMPLES, NATIVE, AnalysisResult, analyse_candidate, open_emulator
+from edgewright.build.time_budget import TimeBudget
 from edgewright.config.build import AUTO
 from edgewright.evaluate.verdict import describe_disagreement
 from edgewright.ir.graph import Graph
@@ -33,6 +36,16 @@ LAYERS_MARGIN = 1.5
 LAYERS_OF_REST = 1 / 3
 
 
+# Runs of the simulation that comparing layers takes at least.
+FEWEST_RUNS = 3
+NO_LAYERS = "layers were not compared with the float model: the time was up"
+
+
+def has_time_for_layers(rates: Rates, budget: TimeBudget) -> bool:
+    """Whether one sample of the simulation, which nothing stops once it has begun, ends nearly in time."""
+    return FEWEST_RUNS * rates.simulated <= budget.rest + budget.grace_seconds
+
+
 class ChoiceAnalysis:
     """Compares the layers of what was chosen, and tries what may help before it is advised."""
 
@@ -42,6 +55,8 @@ class ChoiceAnalysis:
     def run(self, graph: Graph) -> AnalysisResult:
         """Layers and findings of the graph that was built."""
         session, chosen = self._session, self._judgement.chosen
+        if not has_time_for_layers(session.measure_rates(), session.budget):
+            return AnalysisResult((), (), (*self._advise_on_miss(()), Finding("note", "analysis", NO_LAYERS)))
         # Where the time is up, one sample in the simulation must do.
         count = LAYER_SAMPLES if session.budget.rest else 1
         few = list(session.samples.judging.selection.select(count))
@@ -86,6 +101,9 @@ class ChoiceAnalysis:
     def _try_candidate(self, builder: CandidateBuilder, name: str) -> Candidate | None:
         """A candidate that is only measured; None where the build's time is up before that."""
         session = self._session
+        if estimate_candidate(name, session.measure_rates(), session.counts) > session.budget.rest:
+            # A run is not stopped once it has begun.
+            return None
         bounds = Bounds(time.monotonic() + session.request.time_limit - session.budget.seconds)
         counter = session.counter
         with suppress(OutOfTime), counter.measure_stage("analyse"), counter.keep_bounds(bounds):

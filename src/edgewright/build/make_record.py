@@ -8,7 +8,7 @@ from itertools import accumulate
 from edgewright.analyse.records import Finding
 from edgewright.build.candidates import describe_faster, find_time
 from edgewright.build.compile_and_judge import Judgement
-from edgewright.build.precision_search import PrecisionSearch
+from edgewright.build.precision_search import PrecisionSearch, name_search_stage
 from edgewright.build.preflight import SCALE, as_finding
 from edgewright.build.records import BuildRecord, Candidate, Preflight, SampleNumbers, Stage
 from edgewright.build.session import BuildSession
@@ -100,8 +100,11 @@ class RecordMaker:
 
     def _count_passes(self) -> float:
         """Those of all stages, and of candidates whose time was up before they were finished."""
-        finished = {stage.name: stage.passes for stage in self._session.ledger.stages}
-        return sum((self._session.counter.passes | finished).values())
+        session, passes = self._session, self._session.counter.passes
+        late = {name_search_stage(each.name) for each in session.left_out if each.is_for_time}
+        late -= {stage.name for stage in session.ledger.stages}
+        finished = sum(stage.passes for stage in session.ledger.stages)
+        return finished + sum(passes.get(name, 0.0) for name in late)
 
     def _list_time_notes(self) -> list[str]:
         """What more time would have given."""

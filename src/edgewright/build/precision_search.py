@@ -25,6 +25,11 @@ from edgewright.quantize.executor import OutOfTime
 from edgewright.quantize.run_counter import Bounds
 
 
+def name_search_stage(candidate: str) -> str:
+    """The stage that builds a candidate."""
+    return f"quantize {candidate}"
+
+
 class PrecisionSearch:
     """Builds candidates of precision on the samples that choose."""
 
@@ -81,7 +86,7 @@ class PrecisionSearch:
 
     def finish_candidate(self, name: str) -> CandidateResult | LeftOut:
         """A candidate, built unless it was built before or its time is up; the first is built in any case."""
-        session, stage, bounds = self._session, f"quantize {name}", self._find_bounds()
+        session, stage, bounds = self._session, name_search_stage(name), self._find_bounds()
         if not session.results:
             # On as many samples as there is time for, but in any case.
             bounds = Bounds(evaluation_end=session.budget.find_first_deadline(bounds.deadline))
