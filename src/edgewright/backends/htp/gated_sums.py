@@ -97,14 +97,14 @@ class Gate:
 def find_gate(factor: Multiplier, x: Encoding, y: Encoding, scales: Array) -> Gate:
     """A steep gate reads finer sums, and its slope loses as many bits; scales are those of the weights.
 
-    Height and slope come from float32.
+    Height and slope come from float32; their halves go to the even neighbour.
     """
     f = np.float32
     units, given, weights = cut_gated(factor, y.offsets[0]), f(x.scales[0]), scales.astype(f)
     height = given / f(y.scales[0]) * weights / units.astype(f) * f(1 << GATE_BITS)
     slope = height * (given * weights / units.astype(f)) / f(STEEPNESS) * f(1 << SLOPE_BITS)
     bits = np.maximum(np.floor(np.log2(slope.astype(np.float64))) - SLOPE_BITS, 0)
-    whole = np.floor(np.floor(slope.astype(np.float64) + 0.5) * np.exp2(-bits))
+    whole = np.floor(np.rint(slope.astype(np.float64)) * np.exp2(-bits))
     return Gate(units, np.exp2(bits), height.astype(np.float64), whole)
 
 
@@ -115,9 +115,9 @@ def gate_sums(gate: Gate, largest: Array) -> tuple[Step, ...]:
         *middle,
         Step("Mul", gate.slope / 2.0**SLOPE_BITS),
         Step("Floor"),
-        Step("Add", np.floor(gate.height * REACH + 0.5)),
+        Step("Add", np.rint(gate.height * REACH)),
         Step("Max", np.asarray(0.0)),
-        Step("Min", np.floor(gate.height + 0.5)),
+        Step("Min", np.rint(gate.height)),
     )
     wrapped = gate.fineness * WRAPPED
     return (
