@@ -10,13 +10,14 @@ import numpy as np
 from edgewright.backends.cpu.sums import Step
 from edgewright.backends.htp.requantize import Multiplier, is_byte, is_wide
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.rearrange import Reshape
 
 # Bits of a gate below one, in units of cut sums, and of its slope.
 GATE_BITS, SLOPE_BITS = 15, 11
-# Sums are cut so far that so many of their units, rounded, reach the largest step, and by one bit at least.
-MOST_UNITS, LEAST_CUT = (1 << 13) + 0.5, 1
+# Sums are cut so far that so many of their units reach the largest step, and by one bit at least.
+MOST_UNITS, LEAST_CUT = (1 << 13) * (1 + 2.0**-15), 1
 # But a step has at least so many bits of a unit.
 PARTS_BITS = 4
 # Cut sums of a gate that leave twice this range keep their lower bits only.
@@ -93,14 +94,18 @@ class Gate:
     slope: Array
 
 
-def find_gate(factor: Multiplier, offset: int, sums: Array) -> Gate:
-    """A steep gate reads finer sums, and its slope loses as many bits; ``sums`` are reals for a sum."""
-    units = cut_gated(factor, offset)
-    height = factor.exact / units * 2.0**GATE_BITS
-    slope = height * (sums / units) / STEEPNESS
-    bits = np.maximum(np.floor(np.log2(slope)), 0)
-    whole = np.floor(np.floor(slope * 2.0**SLOPE_BITS + 0.5) * np.exp2(-bits))
-    return Gate(units, np.exp2(bits), height, whole)
+def find_gate(factor: Multiplier, x: Encoding, y: Encoding, scales: Array) -> Gate:
+    """A steep gate reads finer sums, and its slope loses as many bits; scales are those of the weights.
+
+    Height and slope come from float32; their halves go to the even neighbour.
+    """
+    f = np.float32
+    units, given, weights = cut_gated(factor, y.offsets[0]), f(x.scales[0]), scales.astype(f)
+    height = given / f(y.scales[0]) * weights / units.astype(f) * f(1 << GATE_BITS)
+    slope = height * (given * weights / units.astype(f)) / f(STEEPNESS) * f(1 << SLOPE_BITS)
+    bits = np.maximum(np.floor(np.log2(slope.astype(np.float64))) - SLOPE_BITS, 0)
+    whole = np.floor(np.rint(slope.astype(np.float64)) * np.exp2(-bits))
+    return Gate(units, np.exp2(bits), height.astype(np.float64), whole)
 
 
 def gate_sums(gate: Gate, largest: Array) -> tuple[Step, ...]:
@@ -110,9 +115,9 @@ def gate_sums(gate: Gate, largest: Array) -> tuple[Step, ...]:
         *middle,
         Step("Mul", gate.slope / 2.0**SLOPE_BITS),
         Step("Floor"),
-        Step("Add", np.floor(gate.height * REACH + 0.5)),
+        Step("Add", np.rint(gate.height * REACH)),
         Step("Max", np.asarray(0.0)),
-        Step("Min", np.floor(gate.height + 0.5)),
+        Step("Min", np.rint(gate.height)),
     )
     wrapped = gate.fineness * WRAPPED
     return (

@@ -219,7 +219,7 @@ def round_product(graph: Graph, node: Node) -> SumForm | None:
     elif product.is_fine:
         unit, steps = np.ones_like(factor.cut), _round_whole(factor, y.offsets[0])
     elif product.is_bending and is_gated(graph, node):
-        gate = find_gate(factor, y.offsets[0], product.scales * x.scales[0])
+        gate = find_gate(factor, x, y, product.scales)
         unit = gate.units * gate.fineness
         steps = gate_sums(gate, product.find_largest_sums() * unit)
     elif product.is_bending and product.channelwise is None and is_cut_at_zero(graph, node):
