@@ -19,6 +19,7 @@ from edgewright.ops.elementwise_unary import (
     ElementWiseRsqrt,
     ElementWiseSin,
     ElementWiseSquareRoot,
+    Reciprocal,
 )
 
 FUNCTIONS: tuple[Op, ...] = (
@@ -32,6 +33,7 @@ FUNCTIONS: tuple[Op, ...] = (
     Elu(),
     Gelu(),
     HardSwish(),
+    Reciprocal(),
     Sigmoid(),
     Tanh(),
 )

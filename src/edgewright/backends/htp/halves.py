@@ -1,6 +1,6 @@
 """Floats as HTP computes them: results have 11 bits, whatever their tensors are declared as."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import cast
 
@@ -17,7 +17,8 @@ from edgewright.ir.op import Op
 from edgewright.ops.activation import HardSigmoid
 from edgewright.ops.cast import Cast
 from edgewright.ops.conv import DepthWiseConv2d
-from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseDivide, ElementWiseMultiply
+from edgewright.ops.elementwise_unary import Reciprocal
 from edgewright.ops.quant import Convert
 from edgewright.passes.target.datatypes import replace_dtypes
 from edgewright.passes.target.narrow_float import narrow_float
@@ -91,12 +92,11 @@ def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
     narrow_float(wide)
     replace_dtypes(wide, {DType.FLOAT_16: DType.FLOAT_32}, _widened)
     for node in wide.nodes:
+        rewrite = REWRITES.get(type(node.op.specific()))
         if _is_storing(wide, node):
             _stored_in_steps(wide, node)
-        elif type(node.op.specific()) is HardSigmoid and wide.types[node.inputs[0]].dtype == DType.FLOAT_32:
-            maker = wide.producer(node.inputs[0])
-            is_moved = maker is None or not is_read_whole(wide, maker)
-            node.op = _halve_line(node.op.specific(), STEEPER if is_moved else 1.0)
+        elif rewrite is not None and wide.types[node.outputs[0]].dtype == DType.FLOAT_32:
+            rewrite(wide, node)
     for name in [name for name in wide.inputs if name in declared]:
         insert_after_input(
             wide, name, wide.types[name].with_dtype(declared[name]), Cast(dtype=DType.FLOAT_32)
@@ -112,10 +112,26 @@ def _widened(_name: str, array: Array, dtype: DType) -> Array:
     return array.astype(dtype.numpy)
 
 
-def _halve_line(op: Op, factor: float) -> HardSigmoid:
+def _halve_line(graph: Graph, node: Node) -> None:
     """Slope and height have 11 bits."""
-    assert isinstance(op, HardSigmoid)
-    return HardSigmoid(alpha=float(np.float16(op.alpha)) * factor, beta=float(np.float16(op.beta)))
+    op, maker = cast("HardSigmoid", node.op.specific()), graph.producer(node.inputs[0])
+    factor = STEEPER if maker is None or not is_read_whole(graph, maker) else 1.0
+    node.op = HardSigmoid(alpha=float(np.float16(op.alpha)) * factor, beta=float(np.float16(op.beta)))
+
+
+def _invert_divisor(graph: Graph, node: Node) -> None:
+    """A quotient is a product with the reciprocal, of 11 bits."""
+    divisor = node.inputs[1]
+    inverse = graph.fresh_name(divisor)
+    graph.add(Node(inverse, Reciprocal(), [divisor], [inverse]), [graph.types[divisor]])
+    graph.set_input(node, 1, inverse)
+    node.op = ElementWiseMultiply()
+
+
+REWRITES: dict[type[Op], Callable[[Graph, Node], None]] = {
+    ElementWiseDivide: _invert_divisor,
+    HardSigmoid: _halve_line,
+}
 
 
 def _is_storing(graph: Graph, node: Node) -> bool:
