@@ -13,7 +13,7 @@ import numpy as np
 from edgewright.backends.cpu.sums import SumForm
 from edgewright.backends.htp.half_functions import find_half_table
 from edgewright.backends.htp.wide_moves import rescale_wide
-from edgewright.core.numbers import Array, DType
+from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.activation import HardSigmoid
@@ -105,14 +105,19 @@ def gate_curve(graph: Graph, node: Node) -> SumForm | None:
 
 
 def find_logarithms(graph: Graph, node: Node) -> SumForm | None:
-    """Those of floats that half precision has, as they are compiled; zero is taken for the least of them."""
+    """Those of floats that half precision has, as they are compiled; zero is taken for the least of them.
+
+    Halves of steps go away from zero.
+    """
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
     results = find_half_table(node.op.specific())
     if x is None or y is None or results is None:
         return None
     real = x.decode(np.arange(INTEGERS).astype(np.uint16)).astype(np.float16)
-    places = np.maximum(real, LEAST_HALF).view(np.uint16)
-    return SumForm({node.inputs[0]: x}, table=y.encode(results[places], DType.UFIXED_POINT_16))
+    inverse = np.float32(1) / np.float32(y.scales[0])
+    steps = results[np.maximum(real, LEAST_HALF).view(np.uint16)] * inverse
+    whole = np.sign(steps) * np.floor(np.abs(steps) + np.float32(0.5)) - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(whole, 0, INTEGERS - 1).astype(np.uint16))
 
 
 def _keep_bits(number: float) -> float:
