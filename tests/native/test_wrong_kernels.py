@@ -13,6 +13,7 @@ from edgewright.ir.types import TensorType
 from edgewright.ir.verify import verify
 from edgewright.ops import reference
 from edgewright.ops.cast import Cast
+from edgewright.ops.elementwise_unary import ElementWiseLog
 from edgewright.ops.rearrange import Transpose
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.passes.pipeline import PASSES
@@ -115,3 +116,20 @@ def test_shares_of_scores_that_hardly_differ_are_right(reach, is_wrong):
     for backend in ("htp-native", "htp-sim"):
         check_results(graph, find_backend(backend).prepare(graph, RunOptions(threads=1)).run(feed), expected)
     assert PASSES["compute_in_floats"](graph) == is_wrong
+
+
+def test_logarithms_of_16_bits_are_those_of_half_precision_and_that_of_zero_is_low():
+    given = Encoding((0.0005,), (0,), None, 16)
+    made = Encoding((0.0004,), (-56000,), None, 16)
+    graph = Graph("g")
+    graph.add_input("x", TensorType((1, 64, 1024), DType.UFIXED_POINT_16, encoding=given))
+    logarithms = TensorType((1, 64, 1024), DType.UFIXED_POINT_16, encoding=made)
+    graph.add(Node("log", ElementWiseLog(), ["x"], ["y"]), [logarithms])
+    graph.outputs = ["y"]
+    feed = {"x": np.arange(65536).astype(np.uint16).reshape(1, 64, 1024)}
+    emulated, simulated = (
+        find_backend(name).prepare(graph, RunOptions(threads=1)).run(feed)["y"].reshape(-1)
+        for name in ("htp-native", "htp-sim")
+    )
+    assert made.decode(emulated[:1])[0] == pytest.approx(np.log(2.0**-24), abs=0.01)
+    np.testing.assert_array_equal(simulated, emulated)

@@ -29,7 +29,13 @@ from edgewright.backends.htp.requantize import (
 )
 from edgewright.backends.htp.resized_values import blend_places, repeat_places
 from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
-from edgewright.backends.htp.wide_functions import compute_line, compute_sigmoid, gate_curve, gate_line
+from edgewright.backends.htp.wide_functions import (
+    compute_line,
+    compute_sigmoid,
+    find_logarithms,
+    gate_curve,
+    gate_line,
+)
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
 from edgewright.backends.htp.wide_norms import cut_root_norm, normalize_wide
 from edgewright.backends.htp.wide_products import multiply_wide_matrices
@@ -48,7 +54,7 @@ from edgewright.ops.elementwise import (
     ElementWiseMultiply,
     ElementWiseSubtract,
 )
-from edgewright.ops.elementwise_unary import ElementWiseNeg
+from edgewright.ops.elementwise_unary import ElementWiseLog, ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.norm import Batchnorm, LayerNorm, RmsNorm
 from edgewright.ops.pool import PoolAvg2d
@@ -162,6 +168,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ReduceMean: average_axes,
     LayerNorm: normalize_wide,
     RmsNorm: cut_root_norm,
+    ElementWiseLog: find_logarithms,
     Gelu: gate_curve,
     HardSigmoid: compute_line,
     HardSwish: _compute_hard_swish,

@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.sums import SumForm
+from edgewright.backends.htp.half_functions import find_half_table
 from edgewright.backends.htp.wide_moves import rescale_wide
 from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
@@ -30,6 +31,8 @@ LARGEST_EVEN = INTEGERS - 2
 UNIT_SCALES = (np.float32(1 / INTEGERS), np.float32(1 / (INTEGERS - 1)))
 # A gate's one, by how much its input has to grow for that, and the power of two that is half a part of it.
 GATE_ONE, STEEPNESS, FEWEST_PARTS_BITS = 1 << 15, 6, -2
+# The least number above zero in half precision.
+LEAST_HALF = np.float16(2.0**-24)
 # Units of a Gelu's input in one, and its gate's one.
 CURVE_UNITS, CURVE_ONE = 2.0**14 / 2.0**0.5, 1 << 12
 
@@ -99,6 +102,22 @@ def gate_curve(graph: Graph, node: Node) -> SumForm | None:
     gated = np.floor(np.abs(whole) * gate / CURVE_ONE + 0.5)
     steps = np.sign(whole) * np.floor(gated * _keep_bits(x.scales[0] / y.scales[0])) - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
+
+
+def find_logarithms(graph: Graph, node: Node) -> SumForm | None:
+    """Those of floats that half precision has, as they are compiled; zero is taken for the least of them.
+
+    Halves of steps go away from zero.
+    """
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    results = find_half_table(node.op.specific())
+    if x is None or y is None or results is None:
+        return None
+    real = x.decode(np.arange(INTEGERS).astype(np.uint16)).astype(np.float16)
+    inverse = np.float32(1) / np.float32(y.scales[0])
+    steps = results[np.maximum(real, LEAST_HALF).view(np.uint16)] * inverse
+    whole = np.sign(steps) * np.floor(np.abs(steps) + np.float32(0.5)) - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(whole, 0, INTEGERS - 1).astype(np.uint16))
 
 
 def _keep_bits(number: float) -> float:

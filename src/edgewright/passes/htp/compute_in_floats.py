@@ -2,8 +2,13 @@
 
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
+from edgewright.ops.activation import ReluMinMax
+from edgewright.ops.elementwise_unary import ElementWiseLog
 from edgewright.ops.quant import Dequantize, Quantize
 from edgewright.passes.graph_pass import register_pass, rewrite_each
+
+# Of the numbers above zero that half precision has.
+LEAST, LARGEST = 2.0**-24, 65504.0
 
 
 @register_pass()
@@ -16,6 +21,8 @@ def _compute(graph: Graph, node: Node) -> bool:
     if not node.op.specific().is_wrong_on_htp(graph.input_types(node)):
         return False
     operands = [_decode(graph, node, value) for value in node.inputs]
+    if isinstance(node.op.specific(), ElementWiseLog):
+        operands = [_keep_above_zero(graph, node, operands[0])]
     results = graph.output_types(node)
     graph.remove(node)
     real = [graph.fresh_name(f"{value}_float") for value in node.outputs]
@@ -26,6 +33,14 @@ def _compute(graph: Graph, node: Node) -> bool:
         encode = Quantize(encoding=kind.encoding, dtype=kind.dtype)
         graph.add(Node(graph.fresh_name(f"{node.name}_encoded"), encode, [value], [name]), [kind])
     return True
+
+
+def _keep_above_zero(graph: Graph, node: Node, value: str) -> str:
+    """No less than the least float16: the library's logarithm of 0 is -7.6."""
+    name = graph.fresh_name(f"{value}_above_zero")
+    clamp = ReluMinMax(min_value=LEAST, max_value=LARGEST)
+    graph.add(Node(name, clamp, [value], [name], node.source), [graph.types[value]])
+    return name
 
 
 def _decode(graph: Graph, node: Node, value: str) -> str:
