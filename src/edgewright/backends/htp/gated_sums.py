@@ -97,7 +97,7 @@ class Gate:
 def find_gate(factor: Multiplier, x: Encoding, y: Encoding, scales: Array) -> Gate:
     """A steep gate reads finer sums, and its slope loses as many bits; scales are those of the weights.
 
-    Height and slope come from float32; their halves go to the even neighbour.
+    Height and slope come from float32; halves of slopes go to the even neighbour.
     """
     f = np.float32
     units, given, weights = cut_gated(factor, y.offsets[0]), f(x.scales[0]), scales.astype(f)
@@ -115,9 +115,9 @@ def gate_sums(gate: Gate, largest: Array) -> tuple[Step, ...]:
         *middle,
         Step("Mul", gate.slope / 2.0**SLOPE_BITS),
         Step("Floor"),
-        Step("Add", np.rint(gate.height * REACH)),
+        Step("Add", np.floor(gate.height * REACH + 0.5)),
         Step("Max", np.asarray(0.0)),
-        Step("Min", np.rint(gate.height)),
+        Step("Min", np.floor(gate.height + 0.5)),
     )
     wrapped = gate.fineness * WRAPPED
     return (
