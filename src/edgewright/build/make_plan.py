@@ -38,8 +38,6 @@ TRIED_SAMPLES = 4
 # What running it for that may take of the time of the build, and what predicting candidates may; more samples
 # than those are predicted by where they take this part of it.
 TRIED_PART, MORE_PART = 0.08, 0.25
-# Runs that are too short to count.
-LEAST_SECONDS = 1e-4
 
 
 def plan_build(
@@ -93,7 +91,8 @@ def _predict(
     assert plain is not None
     seconds, judging = TRIED_PART * request.time_limit, len(samples.judging.selection)
     goal = SearchLimit(request.limit, find_least_provable(metric, judging))
-    choosing = samples.choosing.spread(_count_tried(trial.rates, MORE_PART * seconds))
+    count = _count_tried(trial.rates, MORE_PART * seconds, len(samples.choosing.selection))
+    choosing = samples.choosing.spread(count)
     counter = RunCounter(graph, len(choosing.selection))
     chooser = make_chooser(graph, choosing, metric, counter)
     with counter.keep_bounds(Bounds(evaluation_end=time.monotonic() + seconds)):
@@ -110,9 +109,10 @@ def _predict(
     return predict_search(names, goal, tried)
 
 
-def _count_tried(rates: Rates, seconds: float) -> int:
-    """How many samples plain 8 bits and half precision both run in so many seconds, a few at least."""
-    return max(TRIED_SAMPLES, int(seconds / max(2 * (rates.floating + rates.simulated), LEAST_SECONDS)))
+def _count_tried(rates: Rates, seconds: float, count: int) -> int:
+    """How many of the samples plain 8 bits and half precision both run in so many seconds, a few at least."""
+    both = 2 * (rates.floating + rates.simulated)
+    return count if both * count <= seconds else max(TRIED_SAMPLES, int(seconds / both))
 
 
 def _describe_tried(evaluation: Evaluation, judging: int) -> Tried:

@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import edgewright as ew
 from edgewright.backends.executor import CpuExecutor
 from edgewright.build.analyse_choice import has_time_for_layers
+from edgewright.build.make_plan import plan_build
 from edgewright.build.make_record import describe_overtime
 from edgewright.build.plan import (
     CONTENTION,
@@ -28,6 +30,7 @@ from edgewright.build.time_budget import TimeBudget
 from edgewright.build.trial import Samples, try_model
 from edgewright.config.build import parse_duration
 from edgewright.core.errors import UsageError
+from edgewright.data.copies import read_unique_samples
 from edgewright.data.samples import DataRequest, SampleSelection
 from edgewright.evaluate.records import Metric
 from edgewright.ir.graph import Graph
@@ -273,6 +276,16 @@ def test_a_build_that_took_longer_than_it_might_says_where() -> None:
     assert text.startswith("it took 140 s where 120 were given: the time ran out in stage 'evaluate'")
     assert "'compile w8a8', which took 90 s" in next(describe_overtime(stages, 140.0, 100.0))
     assert list(describe_overtime(stages, 140.0, math.inf)) == []
+
+
+@pytest.mark.parametrize("limit", [math.inf, 1e-3])
+def test_a_build_is_planned_whatever_its_time_is(limit) -> None:
+    graph, _ = sample_graph(next(iter(REGISTRY["Relu"].samples())))
+    (shape,) = (graph.types[name].static_shape() for name in graph.inputs)
+    values = np.random.default_rng(0).normal(size=(30, *shape[1:])).astype(np.float32)
+    request = BuildRequest(Path("net.onnx"), "SM8650", Path("out"), DataRequest(values), time_limit=limit)
+    plan = plan_build(request, graph, read_unique_samples(graph, request.data), ())
+    assert math.isfinite(plan.estimate_seconds(limit, 1.0))
 
 
 def test_what_the_emulator_did_not_take_is_there_for_another_candidate() -> None:
