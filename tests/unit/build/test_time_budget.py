@@ -276,6 +276,9 @@ def test_a_build_that_took_longer_than_it_might_says_where() -> None:
     assert text.startswith("it took 140 s where 120 were given: the time ran out in stage 'evaluate'")
     assert "'compile w8a8', which took 90 s" in next(describe_overtime(stages, 140.0, 100.0))
     assert list(describe_overtime(stages, 140.0, math.inf)) == []
+    # Another run took those 200 s.
+    resumed = [Stage("quantize w8a8", 200.0, 0.0, is_resumed=True), *stages]
+    assert "in stage 'evaluate'" in next(describe_overtime(resumed, 140.0, 120.0))
 
 
 @pytest.mark.parametrize("limit", [math.inf, 1e-3])
