@@ -34,7 +34,7 @@ from edgewright.quantize.run_counter import Bounds
 LAYERS_MARGIN = 1.5
 # What compiling layers may take of the time that is left, where the emulator has used up its own.
 LAYERS_OF_REST = 1 / 3
-# Runs of the simulation that comparing layers takes at least; what takes no more than a moment is always done.
+# Runs of the simulation that comparing layers takes at least; what takes only a moment is always done.
 FEWEST_RUNS, MOMENT_SECONDS = 3, 1.0
 NO_LAYERS = "layers were not compared with the float model: the time was up"
 
