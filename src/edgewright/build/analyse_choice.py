@@ -34,16 +34,15 @@ from edgewright.quantize.run_counter import Bounds
 LAYERS_MARGIN = 1.5
 # What compiling layers may take of the time that is left, where the emulator has used up its own.
 LAYERS_OF_REST = 1 / 3
-
-
-# Runs of the simulation that comparing layers takes at least.
-FEWEST_RUNS = 3
+# Runs of the simulation that comparing layers takes at least; what takes only a moment is always done.
+FEWEST_RUNS, MOMENT_SECONDS = 3, 1.0
 NO_LAYERS = "layers were not compared with the float model: the time was up"
 
 
 def has_time_for_layers(rates: Rates, budget: TimeBudget) -> bool:
     """Whether one sample of the simulation, which nothing stops once it has begun, ends nearly in time."""
-    return FEWEST_RUNS * rates.simulated <= budget.rest + budget.grace_seconds
+    late = max(budget.grace_seconds, MOMENT_SECONDS)
+    return FEWEST_RUNS * rates.simulated <= budget.rest + late
 
 
 class ChoiceAnalysis:

@@ -75,7 +75,7 @@ class RecordMaker:
                 *(finding.what for finding in poor),
                 *session.notes,
                 *late,
-                *describe_overtime(session.ledger.stages, session.budget.seconds, request.time_limit),
+                *describe_overtime(self._list_stages(preflight), session.budget.seconds, request.time_limit),
                 *self._list_faster(),
                 *known.notes,
                 *evaluation.notes,
@@ -140,11 +140,15 @@ class RecordMaker:
 
 
 def describe_overtime(stages: Sequence[Stage], seconds: float, limit: float) -> Iterator[str]:
-    """In which stage a build ran out of its time, where it took more than it might."""
+    """In which stage a build ran out of its time, where it took more than it might.
+
+    What an interrupted run took is not in its time.
+    """
     if seconds <= OVERTIME * limit:
         return
-    passed = accumulate(stage.seconds for stage in stages)
-    late = next((stage for stage, until in zip(stages, passed, strict=True) if until > limit), stages[-1])
+    own = [stage for stage in stages if not stage.is_resumed] or stages
+    passed = accumulate(stage.seconds for stage in own)
+    late = next((stage for stage, until in zip(own, passed, strict=True) if until > limit), own[-1])
     yield (
         f"it took {seconds:.0f} s where {limit:g} were given: the time ran out in stage '{late.name}', "
         f"which took {late.seconds:.0f} s"

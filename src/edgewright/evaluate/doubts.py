@@ -8,6 +8,7 @@ import numpy as np
 
 from edgewright.core.errors import shown
 from edgewright.core.numbers import Array
+from edgewright.evaluate.output_parts import ONE_PART, OutputParts
 from edgewright.ir.graph import Graph
 
 # Good answers of a class by sample; a class that fewer samples have than this tells nothing by itself.
@@ -32,12 +33,17 @@ class OutputFacts:
     """What the float model's values of one output are like, over samples.
 
     Args:
-        width: the range of probabilities; 0 of other values.
+        width: the range of an output that is nothing but probabilities: it is looked at as a whole.
+        parts: the parts of another one.
     """
 
-    def __init__(self, width: float = 0.0) -> None:
-        self._width = width
-        self._samples = self._broken = self._unsure = 0
+    def __init__(self, width: float = 0.0, parts: OutputParts = ONE_PART) -> None:
+        self._is_whole = width > 0
+        self._labels = None if self._is_whole else parts.labels
+        # The range of probabilities in each part; 0 of other values.
+        self._widths = np.array([width] if self._is_whole else parts.known)
+        self._unsure = np.zeros(len(self._widths), np.int64)
+        self._samples = self._broken = 0
         self._first: Array | None = None
         self._is_constant = True
 
@@ -48,8 +54,16 @@ class OutputFacts:
         if self._first is None:
             self._first = values
         self._is_constant = self._is_constant and np.array_equal(values, self._first)
-        from_end = np.minimum(values, self._width - values) if self._width else np.zeros(1)
-        self._unsure += bool((from_end > SURE_PART * self._width).any())
+        if self._widths.any():
+            self._unsure += self._find_unsure(values)
+
+    def _find_unsure(self, values: Array) -> Array:
+        """Which parts hold a probability that is sure of nothing."""
+        if self._labels is None:
+            return np.array([_is_unsure(values, self._widths).any()])
+        labels = self._labels.reshape(values.shape)
+        unsure = labels[_is_unsure(values, self._widths[labels])]
+        return np.bincount(unsure, minlength=len(self._widths)) > 0
 
     def describe(
         self, name: str, spans: Array, widths: Array, *, is_computed: bool, are_values_judged: bool
@@ -64,6 +78,9 @@ class OutputFacts:
             are_values_judged: by how close they are, and not as answers.
         """
         model = f"the float model's output '{shown(name)}'"
+        if self._is_whole:
+            # That some of its values are all alike is nothing strange, such as the rim of a mask.
+            spans, widths = spans.max(keepdims=True), widths.max(keepdims=True)
         if self._broken:
             yield (
                 f"{model} has values that are no numbers, NaN or infinite, in {self._broken} of "
@@ -80,12 +97,18 @@ class OutputFacts:
                 f"{model} {holds} by {narrow:.2g} at most between all {self._samples} samples, "
                 f"of a range of {widths.max():g}: give samples that it answers differently"
             )
-        elif are_values_judged and self._width and self._unsure < FEWEST_OF_CLASS:
+        elif are_values_judged and (self._unsure < FEWEST_OF_CLASS)[self._widths > 0].any():
             # Where all are 0 or 1, they lose the same, if anything, and others may lose much more.
+            fewest = self._unsure[self._widths > 0].min()
             yield (
-                f"{model} has a probability between 1 % and 99 % in only {self._unsure} of {self._samples} "
+                f"{model} has a probability between 1 % and 99 % in only {fewest} of {self._samples} "
                 "samples: what becomes of the others is not shown, give samples of which it is less sure"
             )
+
+
+def _is_unsure(values: Array, widths: Array) -> Array:
+    """Which values are probabilities, of such ranges, that are neither all nor nothing."""
+    return np.asarray(np.minimum(values, widths - values) > SURE_PART * widths)
 
 
 def describe_broken_results(name: str, backend: str, are_finite: Sequence[bool]) -> Iterator[str]:

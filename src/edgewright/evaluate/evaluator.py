@@ -372,7 +372,10 @@ class Evaluator:
         order = selection if math.isinf(self._end) else selection.shuffle()
         rows: list[dict[str, SampleScore]] = []
         ranges = {name: ValueRanges(self._parts[name]) for name in self._graph.outputs}
-        facts = {name: OutputFacts(find_probability_width(self._graph, name)) for name in ranges}
+        facts = {
+            name: OutputFacts(find_probability_width(self._graph, name), parts)
+            for name, parts in self._parts.items()
+        }
         energies = InputEnergies()
         with announce_progress("running the float model", total=len(selection)) as step:
             for sample in stop_at(self._iterate_samples(order), self._end, FEWEST_IN_TIME):

@@ -276,6 +276,9 @@ def test_a_build_that_took_longer_than_it_might_says_where() -> None:
     assert text.startswith("it took 140 s where 120 were given: the time ran out in stage 'evaluate'")
     assert "'compile w8a8', which took 90 s" in next(describe_overtime(stages, 140.0, 100.0))
     assert list(describe_overtime(stages, 140.0, math.inf)) == []
+    # Another run took those 200 s.
+    resumed = [Stage("quantize w8a8", 200.0, 0.0, is_resumed=True), *stages]
+    assert "in stage 'evaluate'" in next(describe_overtime(resumed, 140.0, 120.0))
 
 
 @pytest.mark.parametrize("limit", [math.inf, 1e-3])
@@ -306,5 +309,6 @@ def test_layers_of_a_slow_model_are_compared_only_where_one_sample_ends_in_time(
     assert not has_time_for_layers(slow, late)
     assert has_time_for_layers(slow, TimeBudget(120, has_emulator=True))
     # What takes a moment is done however late it is.
-    over = TimeBudget(120, has_emulator=True, started=time.monotonic() - 121)
-    assert has_time_for_layers(quick, over)
+    for limit in (120, 0.01):
+        over = TimeBudget(limit, has_emulator=True, started=time.monotonic() - limit - 1)
+        assert has_time_for_layers(quick, over)

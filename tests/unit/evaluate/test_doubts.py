@@ -244,6 +244,39 @@ def test_scores_that_tell_boxes_apart_are_judged_for_themselves():
     assert doubts == ()
 
 
+def squash(values):
+    return 1 / (1 + np.exp(-values))
+
+
+def test_each_of_several_probabilities_must_be_unsure_for_itself():
+    """One of them is near 0 in all samples but a few; the other one is not."""
+    graph = parse(
+        "graph g {\n  input x: float_32[1,6]\n  s = ElementWiseAdd(x, x)\n  t = ElementWiseAdd(s, s)\n"
+        "  a = Sigmoid(t)\n  b = Sigmoid(x)\n  y = Concat(a, b) {axis=1}\n  output y\n}\n"
+    )
+    values = draw() - 2.4
+    values[:4, 0] = -0.5
+
+    def run(sample):
+        first = squash(4 * sample["x"])
+        return {"y": np.concatenate([first * (first > 0.01), squash(sample["x"])], 1)}
+
+    evaluator, measured = judge(graph, values, run)
+    (doubt,) = evaluator.list_doubts(measured)
+    assert "has a probability between 1 % and 99 % in only 4 of 40 samples" in doubt
+    values[4, 0] = -0.5
+    evaluator, measured = judge(graph, values, run)
+    assert evaluator.list_doubts(measured) == ()
+
+
+def test_a_mask_whose_rim_is_always_empty_is_no_doubt():
+    graph = parse("graph g {\n  input x: float_32[1,6]\n  y = Sigmoid(x)\n  output y\n}\n")
+    values = (draw() * 4 - 2) - np.array([9, 9, 0, 0, 0, 0])
+    evaluator, measured = judge(graph, values, lambda sample: {"y": squash(sample["x"])})
+    assert find_parts(graph, "y", [squash(row[None]) for row in values]).count == 2
+    assert evaluator.list_doubts(measured) == ()
+
+
 @pytest.mark.parametrize("unsure", [0, 4, 5])
 def test_probabilities_that_are_all_sure_prove_nothing_of_others(unsure):
     values = make_answers(np.arange(COUNT) % 6) * 20
