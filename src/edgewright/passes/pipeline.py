@@ -59,6 +59,7 @@ from edgewright.passes.htp import (  # noqa: F401 - registers the passes
     multiply_powers,
     multiply_small_pools,
     pad_ceil_windows,
+    raise_small_scales,
     replace_biased_matmul,
     replace_reciprocals,
     separate_activations,

@@ -2,6 +2,8 @@
 
 import importlib
 import pkgutil
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -125,6 +127,13 @@ def test_every_pass_is_in_a_pipeline() -> None:
     for module in pkgutil.walk_packages(edgewright.passes.__path__, "edgewright.passes."):
         importlib.import_module(module.name)
     assert {name for order in ORDERS.values() for name in order} == set(PASSES)
+
+
+def test_a_pipeline_alone_brings_its_passes() -> None:
+    """Here other modules have registered passes already, in a program that only compiles nobody has."""
+    words = "import sys; from edgewright.passes.pipeline import PASSES; print(*PASSES)"
+    printed = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True).stdout
+    assert {name for order in ORDERS.values() for name in order} - set(printed.split()) == set()
 
 
 @pytest.mark.parametrize("order", ORDERS)
