@@ -18,9 +18,9 @@ from tests.native.random_nets import RandomNet
 PADS = ((1, 1), (1, 1))
 
 
-def make_net(apart: float, bias: bool, size: int = 3, channels: int = 32):
+def make_net(apart: float, bias: bool, size: int = 3, channels: int = 32, form: str = "w8a16"):
     """Half of the channels have scales of so many bits less."""
-    net = RandomNet("w8a16", np.random.default_rng(3))
+    net = RandomNet(form, np.random.default_rng(3))
     value = net.add_input(1, 16, 16, channels)
     real = net.random.uniform(-1, 1, (size, size, 1, channels))
     real *= np.repeat([1.0, 2.0**-apart], channels // 2) / np.abs(real).max(axis=(0, 1, 2))
@@ -86,6 +86,14 @@ def test_one_small_scale_of_all_channels_stays_one():
     simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
     for result in (found, simulated):
         assert np.abs(result[name].astype(int) - expected).max() <= 40
+
+
+def test_weights_of_16_bits_are_raised_before_the_library_cuts_the_largest():
+    graph, feed = make_net(0, False, form="w16a16")
+    (found,) = emulate([graph], [feed])
+    simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
+    name = graph.outputs[0]
+    assert np.abs(simulated[name].astype(int) - found[name]).max() <= 16
 
 
 @pytest.mark.parametrize("bias", [False, True])
