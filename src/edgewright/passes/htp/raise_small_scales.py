@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.dims import Dim
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.conv import DepthWiseConv2d
 from edgewright.passes.graph_pass import register_pass, rewrite_each
@@ -53,9 +54,15 @@ def raise_small_scales(graph: Graph) -> int:
     return rewrite_each(graph, _raise)
 
 
-def has_whole_sums(stride: tuple[int, ...], size: tuple[int, ...]) -> bool:
-    """Whether HTP multiplies sums of each channel whole."""
-    return stride == HALVING and all(places in WHOLE_SIZES for places in size)
+def has_whole_sums(stride: tuple[int, ...], size: tuple[int, ...], *, is_wide: bool) -> bool:
+    """Whether HTP multiplies sums of each channel whole: of 16 bits those of square kernels."""
+    is_square = len(set(size)) == 1
+    return stride == HALVING and all(places in WHOLE_SIZES for places in size) and (is_square or not is_wide)
+
+
+def has_own_filters(channels: Dim, filters: int) -> bool:
+    """Whether each of several channels has one filter; others are no depthwise convolutions to HTP."""
+    return channels == filters > 1
 
 
 def find_whole_sums(graph: Graph, node: Node) -> WholeSums | None:
@@ -64,7 +71,10 @@ def find_whole_sums(graph: Graph, node: Node) -> WholeSums | None:
         return None
     x, weights, y = (graph.types[value] for value in (*node.inputs[:2], node.outputs[0]))
     stored = graph.constants[node.inputs[1]]
-    if x.dtype not in WIDE or y.dtype not in WIDE or not has_whole_sums(node.op.stride, stored.shape[:2]):
+    is_whole = has_whole_sums(node.op.stride, stored.shape[:2], is_wide=x.dtype in WIDE)
+    if x.dtype not in WIDE or y.dtype not in WIDE or not is_whole:
+        return None
+    if not has_own_filters(x.shape[-1], stored.shape[-1]):
         return None
     if x.encoding is None or y.encoding is None or weights.encoding is None:
         return None
