@@ -7,6 +7,7 @@ import pytest
 
 from edgewright.backends.base import RunOptions
 from edgewright.backends.htp import HtpSimBackend
+from edgewright.ops import reference
 from edgewright.ops.activation import HardSwish
 from edgewright.ops.conv import DepthWiseConv2d
 from edgewright.passes.pipeline import PASSES
@@ -71,3 +72,16 @@ def test_simulation_and_emulator_agree(name, width):
 def test_scales_are_not_raised_where_nothing_runs_over(form):
     graph, _ = make_net(form, "w8a16")
     assert PASSES["raise_small_scales"].function(graph) == 0
+
+
+@pytest.mark.parametrize("channels", [1, 4, 34])
+@pytest.mark.parametrize("size", [(1, 9), (9, 9), (2, 8), (16, 16)])
+def test_long_kernels_are_right_in_the_channels_that_are_left_over(size, channels):
+    """The library gives noise for up to four of them."""
+    graph, feed = make_net(Form(size, channels=channels), "w8a8")
+    (found,) = emulate([graph], [feed])
+    name = graph.outputs[0]
+    exact = reference.run(graph, dict(feed))[name].astype(int)
+    assert np.abs(found[name].astype(int) - exact).max() <= 1
+    simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
+    assert np.abs(found[name].astype(int) - simulated[name]).max() <= 1
