@@ -64,8 +64,9 @@ class TransposedConvolution(Op):
     def weight_roles(self, inputs: Sequence[TensorType | None]) -> Roles:
         """Filters and bias; those of groups lie above each other, and have one encoding."""
         rank = self.axes + 2
-        axes = (rank - 1, rank - 2) if self.geometry()[0].group == 1 else (None, None)
-        return Roles(frozenset({1}), frozenset({2}), *axes, is_convolution=True)
+        if self.geometry()[0].group != 1:
+            return Roles(frozenset({1}), frozenset({2}), is_convolution=True)
+        return Roles(frozenset({1}), frozenset({2}), rank - 1, rank - 2, is_convolution=True)
 
     def macs(self, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> int:
         """One per input element, filter tap and output channel of its group."""
