@@ -68,8 +68,16 @@ def plan_build(
         predicted = _predict(request, graph, samples, metric, trial, names)
     search_seconds = TimeBudget(request.time_limit, has_emulator=is_emulated).search_seconds
     counts = SampleCounts.of(samples).reduce_to_fit(trial.rates, search_seconds)
-    known = (trial.rates, counts, predicted.built, predicted.chosen, trial.refusal, trial.is_half_taken)
-    return BuildPlan(metric, is_quantized, *known)
+    return BuildPlan(
+        metric,
+        is_quantized,
+        trial.rates,
+        counts,
+        candidates=predicted.built,
+        chosen=predicted.chosen,
+        refusal=trial.refusal,
+        is_half_taken=trial.is_half_taken,
+    )
 
 
 def _take_as_given(graph: Graph, tensors: Collection[str], samples: Samples) -> Graph:

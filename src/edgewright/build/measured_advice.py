@@ -22,6 +22,7 @@ LEAST_GAIN = 0.005
 MOST_LAYERS = 3
 # Gives a candidate that was built for the question; None where there was no time for it.
 TryOverride = Callable[[str], Candidate | None]
+LATE = "for the time was up"
 TRIED_LAST = ("w8a16", HALF)
 
 
@@ -46,7 +47,9 @@ def keep_what_helps(
         return tuple(facts)
     best = next((finding for finding in overrides if finding.kind == OVERRIDE), overrides[0])
     tried = try_override(best.do)
-    if tried is None or chosen.drop - tried.drop <= LEAST_GAIN:
+    if tried is None:
+        return (Finding("note", OVERRIDE, f"{best.what}: what may help was not tried, {LATE}"), *facts)
+    if chosen.drop - tried.drop <= LEAST_GAIN:
         return tuple(facts)
     return (Finding("warning", OVERRIDE, f"{best.what}: {_describe_gain(chosen, tried)}", do=best.do), *facts)
 
@@ -91,8 +94,7 @@ def advise_on_miss(
     for name, build in try_wider:
         wider = build()
         if wider is None:
-            # Nothing is known of it.
-            return ()
+            return (Finding("note", PRECISION, f"{name} was not tried, {LATE}"),)
         if wider.drop <= limit and wider.drop < chosen.drop - LEAST_GAIN:
             what = f"{name} loses {wider.drop:.2f} points on the {wider.samples} samples that choose"
             cost = f"at a cost of {wider.cost:.2f} in place of {chosen.cost:.2f}"

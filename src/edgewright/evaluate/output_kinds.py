@@ -101,7 +101,8 @@ def spread_value_widths(graph: Graph, name: str) -> Array:
     """The same of each element: of what is put together, each piece has its own."""
     movers, joined, axis = _find_concat(graph, name)
     if joined is None:
-        return np.full(graph.types[name].static_shape(), find_value_width(graph, name))
+        # One number, however large the output is.
+        return np.broadcast_to(find_value_width(graph, name), graph.types[name].static_shape())
     widths = np.concatenate([spread_value_widths(graph, piece) for piece in joined.inputs], axis)
     for node in movers:
         (widths,) = node.op.compute(widths)

@@ -62,8 +62,10 @@ class TransposedConvolution(Op):
         raise NotImplementedError
 
     def weight_roles(self, inputs: Sequence[TensorType | None]) -> Roles:
-        """Filters and bias."""
+        """Filters and bias; those of groups lie above each other, and have one encoding."""
         rank = self.axes + 2
+        if self.geometry()[0].group != 1:
+            return Roles(frozenset({1}), frozenset({2}), is_convolution=True)
         return Roles(frozenset({1}), frozenset({2}), rank - 1, rank - 2, is_convolution=True)
 
     def macs(self, inputs: Sequence[TensorType | None], outputs: Sequence[TensorType]) -> int:

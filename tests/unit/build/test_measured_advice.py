@@ -41,6 +41,20 @@ def test_what_gains_nothing_or_undoes_a_choice_is_not_suggested(trial):
     assert not any(finding.do for finding in kept)
 
 
+def test_what_there_was_no_time_to_try_is_said():
+    first, *others = keep_what_helps(FINDINGS, candidate("w8a8", 3.0), lambda _: None)
+    assert first == Finding(
+        "note",
+        "override",
+        "2 tensors have too few steps: what may help was not tried, for the time was up",
+    )
+    assert not any(finding.do for finding in others)
+    (finding,) = advise_on_miss(
+        [candidate("w8a8", 5.0, is_chosen=True)], 1.0, loss(5.2), LAYERS, [("w8a16", lambda: None)]
+    )
+    assert finding == Finding("note", "precision", "w8a16 was not tried, for the time was up")
+
+
 def test_a_wider_precision_is_named_with_what_it_loses():
     trials = [("w8a16", lambda: candidate("w8a16", 0.25)), ("fp16", pytest.fail)]
     (finding,) = advise_on_miss([candidate("w8a8", 5.0, is_chosen=True)], 1.0, loss(5.2), LAYERS, trials)

@@ -28,7 +28,7 @@ class HtpSimBackend:
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session for a graph; floats are computed in half precision, the NPU has no others."""
         outputs = (*graph.outputs, *options.extra_outputs)
-        plain = with_unsigned(with_raised_scales(with_wide_factors(with_steps(graph, outputs))), outputs)
+        plain = with_unsigned(with_wide_factors(with_raised_scales(with_steps(graph, outputs))), outputs)
         halved = with_halves(plain, outputs)
         fused = with_fusions(with_phases(halved)) if self.arithmetic else halved
         ready = with_library_kernels(fused, graph)

@@ -30,6 +30,8 @@ FLOATS = frozenset({DType.FLOAT_16, DType.FLOAT_32})
 STEP = 8192 / 8193
 # With a slope that is so much larger, what is in the middle between two goes where the slope leads.
 STEEPER = 1 + 2.0**-23
+# The least number whose reciprocal is a float of 11 bits.
+LEAST_INVERTED = 2.0**-15
 # Sums of values with fewer channels are computed by another kernel.
 FEWEST_CHANNELS = 16
 
@@ -120,10 +122,14 @@ def _halve_line(graph: Graph, node: Node) -> None:
 
 
 def _invert_divisor(graph: Graph, node: Node) -> None:
-    """A quotient is a product with the reciprocal, of 11 bits."""
+    """A quotient is a product with the reciprocal, of 11 bits: of a constant number the nearest one."""
     divisor = node.inputs[1]
-    inverse = graph.fresh_name(divisor)
-    graph.add(Node(inverse, Reciprocal(), [divisor], [inverse]), [graph.types[divisor]])
+    inverse, numbers = graph.fresh_name(divisor), graph.constants.get(divisor)
+    if numbers is not None and numbers.size == 1 and np.all(np.abs(numbers) >= LEAST_INVERTED):
+        nearest = (1 / numbers.astype(np.float16).astype(np.float32)).astype(np.float16)
+        graph.add_constant(inverse, nearest.astype(np.float32), graph.types[divisor])
+    else:
+        graph.add(Node(inverse, Reciprocal(), [divisor], [inverse]), [graph.types[divisor]])
     graph.set_input(node, 1, inverse)
     node.op = ElementWiseMultiply()
 

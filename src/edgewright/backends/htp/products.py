@@ -44,7 +44,7 @@ from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.windows import Geometry
-from edgewright.passes.htp.raise_small_scales import find_whole_sums
+from edgewright.passes.htp.raise_small_scales import find_whole_sums, has_own_filters
 
 WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
 FEWEST_CHANNELS, MOST_PLACES = 16, 25
@@ -84,16 +84,21 @@ class Product:
 
     @property
     def channelwise(self) -> DepthWiseConv2d | None:
-        """The op, where each channel has filters of its own."""
-        return self.node.op if isinstance(self.node.op, DepthWiseConv2d) else None
+        """The op, where each of several channels has filters of its own."""
+        channels = self.graph.types[self.node.inputs[0]].shape[-1]
+        return self.node.op if isinstance(self.node.op, DepthWiseConv2d) and channels != 1 else None
 
     @property
     def kernel(self) -> Kernel:
         """How its sums are rounded."""
         if _is_long(self.node, self.graph.types[self.node.inputs[1]]):
             return Kernel.ORDINARY
-        op = self.channelwise
-        kernel = Kernel.CUT if op is None else find_kernel(self.weights.shape[:2], op.stride)
+        if (op := self.channelwise) is None:
+            return Kernel.CUT
+        given, made = (self.graph.types[value] for value in (self.node.inputs[0], self.node.outputs[0]))
+        if not has_own_filters(given.shape[-1], self.weights.shape[-1]):
+            return Kernel.ORDINARY
+        kernel = find_kernel(self.weights.shape[:2], op.stride, is_wide=is_wide(made))
         return Kernel.CUT if kernel == Kernel.WHOLE and self._is_cut_all_the_same() else kernel
 
     @property

@@ -1,4 +1,4 @@
-"""Adds a row and a column of zeros to filters that HTP computes wrongly with their stride."""
+"""Adds rows and columns of zeros to filters that HTP computes wrongly with their stride."""
 
 from dataclasses import replace
 
@@ -11,6 +11,10 @@ from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
 WIDE = frozenset({DType.SFIXED_POINT_16, DType.UFIXED_POINT_16})
+BYTES = frozenset({DType.SFIXED_POINT_8, DType.UFIXED_POINT_8})
+# Places along the longer axis of filters that are wrong in channels that are left over, of which there are so
+# many of so many, and places with which filters are right again.
+LONG, LEFT_OVER, LANES, LONG_ENOUGH = range(8, 17), range(1, 5), 32, 17
 
 
 @register_pass(after=("widen_conv_1d",))
@@ -25,14 +29,25 @@ def _grow(graph: Graph, node: Node) -> bool:
         return False
     name = node.inputs[1]
     size = graph.constants[name].shape[:2]
-    if not _is_wrong(op, size) and not _is_wrong_in_16_bits(graph, node, op, size):
+    rows, columns = _count_zeros(graph, node, op, size)
+    if not rows and not columns:
         return False
-    kind, grown = _add_zeros(graph.types[name], graph.constants[name])
+    kind, grown = _add_zeros(graph.types[name], graph.constants[name], rows, columns)
     graph.set_input(node, 1, graph.add_constant(graph.fresh_name(name), grown, kind, of=name))
     (top, bottom), (left, right) = op.pad_amount
     below, beside = op.dilation
-    node.op = replace(op, pad_amount=((top, bottom + below), (left, right + beside)))
+    node.op = replace(op, pad_amount=((top, bottom + rows * below), (left, right + columns * beside)))
     return True
+
+
+def _count_zeros(
+    graph: Graph, node: Node, op: Conv2d | DepthWiseConv2d, size: tuple[int, ...]
+) -> tuple[int, int]:
+    """Rows and columns that are added."""
+    if _is_wrong_in_8_bits(graph, node, op, size):
+        return 0, LONG_ENOUGH - size[1]
+    is_wrong = _is_wrong(op, size) or _is_wrong_in_16_bits(graph, node, op, size)
+    return (1, 1) if is_wrong else (0, 0)
 
 
 def _is_wrong(op: Conv2d | DepthWiseConv2d, size: tuple[int, ...]) -> bool:
@@ -44,6 +59,17 @@ def _is_wrong(op: Conv2d | DepthWiseConv2d, size: tuple[int, ...]) -> bool:
         return op.stride == (2, 2)
     is_padded = any(pair != (0, 0) for pair in op.pad_amount)
     return size == (1, 1) and op.stride != (1, 1) and (is_padded or isinstance(op, DepthWiseConv2d))
+
+
+def _is_wrong_in_8_bits(
+    graph: Graph, node: Node, op: Conv2d | DepthWiseConv2d, size: tuple[int, ...]
+) -> bool:
+    """The last one to four channels, where so many are left of 32: noise as loud as the signal."""
+    x = graph.types[node.inputs[0]]
+    if x.dtype not in BYTES or not isinstance(op, DepthWiseConv2d) or op.stride != (2, 2):
+        return False
+    channels = graph.constants[node.inputs[1]].shape[-1]
+    return max(size) in LONG and x.shape[-1] == channels and channels % LANES in LEFT_OVER
 
 
 def _is_wrong_in_16_bits(
@@ -58,9 +84,9 @@ def _is_wrong_in_16_bits(
     return size == (1, 1) or (size == (5, 5) and op.stride == (2, 2) and any(op.pad_amount[1]))
 
 
-def _add_zeros(kind: TensorType, filters: Array) -> tuple[TensorType, Array]:
-    height, width, *rest = filters.shape
-    shape = (height + 1, width + 1, *rest)
+def _add_zeros(kind: TensorType, filters: Array, rows: int, columns: int) -> tuple[TensorType, Array]:
+    height, width, *others = filters.shape
+    shape = (height + rows, width + columns, *others)
     zeros = np.zeros(shape, np.float32)
     grown = zeros.astype(filters.dtype) if kind.encoding is None else kind.encoding.encode(zeros, kind.dtype)
     grown[:height, :width] = filters

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.dims import Dim
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.conv import DepthWiseConv2d
 from edgewright.passes.graph_pass import register_pass, rewrite_each
@@ -53,9 +54,15 @@ def raise_small_scales(graph: Graph) -> int:
     return rewrite_each(graph, _raise)
 
 
-def has_whole_sums(stride: tuple[int, ...], size: tuple[int, ...]) -> bool:
-    """Whether HTP multiplies sums of each channel whole."""
-    return stride == HALVING and all(places in WHOLE_SIZES for places in size)
+def has_whole_sums(stride: tuple[int, ...], size: tuple[int, ...], *, is_wide: bool) -> bool:
+    """Whether HTP multiplies sums of each channel whole: of 16 bits those of square kernels."""
+    is_square = len(set(size)) == 1
+    return stride == HALVING and all(places in WHOLE_SIZES for places in size) and (is_square or not is_wide)
+
+
+def has_own_filters(channels: Dim, filters: int) -> bool:
+    """Whether each of several channels has one filter; others are no depthwise convolutions to HTP."""
+    return channels == filters > 1
 
 
 def find_whole_sums(graph: Graph, node: Node) -> WholeSums | None:
@@ -64,7 +71,10 @@ def find_whole_sums(graph: Graph, node: Node) -> WholeSums | None:
         return None
     x, weights, y = (graph.types[value] for value in (*node.inputs[:2], node.outputs[0]))
     stored = graph.constants[node.inputs[1]]
-    if x.dtype not in WIDE or y.dtype not in WIDE or not has_whole_sums(node.op.stride, stored.shape[:2]):
+    is_whole = has_whole_sums(node.op.stride, stored.shape[:2], is_wide=x.dtype in WIDE)
+    if x.dtype not in WIDE or y.dtype not in WIDE or not is_whole:
+        return None
+    if not has_own_filters(x.shape[-1], stored.shape[-1]):
         return None
     if x.encoding is None or y.encoding is None or weights.encoding is None:
         return None
@@ -74,7 +84,7 @@ def find_whole_sums(graph: Graph, node: Node) -> WholeSums | None:
     if stored.shape[:2] == CUT_SIZE or factors.min() < 2.0**LEAST_BITS:
         return None
     lowest, highest = (limit + x.encoding.offsets[0] for limit in _list_limits(x.dtype))
-    filters = stored.astype(np.float64).reshape(-1, stored.shape[-1])
+    filters = (stored.astype(np.float64) + weights.encoding.offsets).reshape(-1, stored.shape[-1])
     above = np.maximum(filters * lowest, filters * highest).sum(axis=0)
     below = np.minimum(filters * lowest, filters * highest).sum(axis=0)
     added = _find_bias(graph, node, x.encoding.scales[0] * scales) - y.encoding.offsets[0] / factors
@@ -100,27 +110,29 @@ def _raise(graph: Graph, node: Node) -> bool:
         return False
     kind, stored = graph.types[sums.weights], graph.constants[sums.weights]
     assert kind.encoding is not None
-    scales = tuple((np.asarray(kind.encoding.scales) * raised).tolist())
-    coarse = replace(kind, encoding=replace(kind.encoding, scales=scales))
-    filters = np.rint(stored / raised).astype(stored.dtype)
-    graph.set_input(
-        node, 1, graph.add_constant(graph.fresh_name(sums.weights), filters, coarse, of=sums.weights)
+    # Where all channels have one scale, they are raised alike.
+    scales = np.asarray(kind.encoding.scales) * raised[: len(kind.encoding.scales)]
+    coarse = replace(kind.encoding, scales=tuple(scales.tolist()))
+    filters = coarse.encode(kind.encoding.decode(stored), kind.dtype)
+    name = graph.add_constant(
+        graph.fresh_name(sums.weights), filters, replace(kind, encoding=coarse), of=sums.weights
     )
+    graph.set_input(node, 1, name)
     _raise_bias(graph, node, scales)
     return True
 
 
-def _raise_bias(graph: Graph, node: Node, scales: tuple[float, ...]) -> None:
+def _raise_bias(graph: Graph, node: Node, scales: Array) -> None:
     """The bias in units of the new sums, where it was in those of the old ones."""
     name = node.inputs[2] if len(node.inputs) > 2 else ""
     kind, x = graph.types.get(name), graph.types[node.inputs[0]].encoding
     if name not in graph.constants or kind is None or kind.encoding is None or kind.encoding.axis is None:
         return
     assert x is not None
-    sums = tuple(x.scales[0] * scale for scale in scales)
+    sums = np.broadcast_to(x.scales[0] * scales, len(kind.encoding.scales))
     real = graph.constants[name].astype(np.float64) * np.asarray(kind.encoding.scales)
-    fitted = replace(kind, encoding=replace(kind.encoding, scales=sums))
-    stored = np.rint(real / np.asarray(sums)).astype(kind.dtype.numpy)
+    fitted = replace(kind, encoding=replace(kind.encoding, scales=tuple(sums.tolist())))
+    stored = np.rint(real / sums).astype(kind.dtype.numpy)
     graph.set_input(node, 2, graph.add_constant(graph.fresh_name(name), stored, fitted, of=name))
 
 
