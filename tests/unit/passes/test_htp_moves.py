@@ -14,6 +14,7 @@ from edgewright.model.model import Model
 from edgewright.ops import reference
 from edgewright.ops.activation import Sigmoid, Tanh
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
+from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.gather import Gather
@@ -149,6 +150,24 @@ def test_filters_that_are_computed_wrongly_grow_by_zeros(kind, size, stride, pad
     assert grown == ((9, 17) if is_long else (size + is_grown, size + is_grown))
     np.testing.assert_allclose(reference.run(graph, feed)["y"], before, rtol=1e-5, atol=1e-5)
     assert PASSES["grow_filters"].function(graph) == 0
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "behind", "output_padding", "grown"),
+    [(2, 2, 0, 1, 3), (3, 3, 0, 2, 5), (3, 3, 1, 2, 4), (3, 2, 0, 1, 3), (3, 2, 1, 1, 3), (4, 2, 0, 1, 5)],
+)
+def test_transposed_filters_reach_all_places_of_the_output(size, stride, behind, output_padding, grown):
+    op = TransposeConv2d(
+        stride=(stride, 1), pad_amount=((0, behind), (0, 0)), output_padding=(output_padding, 0)
+    )
+    random = np.random.default_rng(0)
+    filters = random.normal(size=(size, 1, 4, 5)).astype(np.float32)
+    graph, feed = graph_of(op, (1, 4, 3, 4), constants=[filters])
+    before = reference.run(graph, feed)["y0"]
+    assert PASSES["grow_filters"](graph) == (grown > size)
+    assert graph.constants[graph.node("n").inputs[1]].shape[0] == grown
+    verify(graph, after="grow_filters")
+    np.testing.assert_allclose(reference.run(graph, feed)["y0"], before, rtol=1e-5, atol=1e-5)
 
 
 def assert_lowered(graph, feed, name):
