@@ -13,7 +13,7 @@ from edgewright.build.prediction import Prediction, Tried, predict_search
 from edgewright.build.rates import Rates
 from edgewright.build.request import BuildRequest
 from edgewright.build.time_budget import TimeBudget
-from edgewright.build.trial import Samples, Trial, try_model
+from edgewright.build.trial import Samples, Trial, time_half, try_model
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, LabelledSamples
@@ -66,12 +66,15 @@ def plan_build(
     is_quick = TRIED_SAMPLES * trial.rates.simulated <= TRIED_PART * request.time_limit
     if trial.quantized is not None and names[0] == PLAIN and is_quick:
         predicted = _predict(request, graph, samples, metric, trial, names)
+    rates = trial.rates
+    if predicted.chosen == HALF and trial.is_emulated:
+        rates = time_half(rates, _make_half(graph), few, chip, TRIED_PART * request.time_limit)
     search_seconds = TimeBudget(request.time_limit, has_emulator=is_emulated).search_seconds
-    counts = SampleCounts.of(samples).reduce_to_fit(trial.rates, search_seconds)
+    counts = SampleCounts.of(samples).reduce_to_fit(rates, search_seconds)
     return BuildPlan(
         metric,
         is_quantized,
-        trial.rates,
+        rates,
         counts,
         candidates=predicted.built,
         chosen=predicted.chosen,
@@ -110,11 +113,15 @@ def _predict(
             # All of it is in half precision: there are no widths to mix.
             return Prediction(names[:1], names[0])
         if HALF in names and not goal.is_reached(tried[PLAIN].expect(PLAIN)):
-            made = quantize_graph(graph, QuantizationRequest(float_bw=16)).graph
             with suppress(EdgewrightError):
-                half = chooser.evaluate(with_steps(made, made.outputs))
-                tried[HALF] = _describe_tried(half, judging)
+                tried[HALF] = _describe_tried(chooser.evaluate(_make_half(graph)), judging)
     return predict_search(names, goal, tried)
+
+
+def _make_half(graph: Graph) -> Graph:
+    """Half precision as candidates are made."""
+    made = quantize_graph(graph, QuantizationRequest(float_bw=16)).graph
+    return with_steps(made, made.outputs)
 
 
 def _count_tried(rates: Rates, seconds: float, count: int) -> int:

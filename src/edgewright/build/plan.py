@@ -26,7 +26,7 @@ MIXED_EVALUATIONS = 12
 # A limit that is exceeded by no more is kept: estimates are no better.
 LATE_TIMES = 1.1
 # Emulators on several cores are slower than one alone; of what has 16 bits, too, each of them is slower than
-# of plain 8 bits or of half precision (eleven models, one core).
+# of plain 8 bits (eleven models, one core).
 CONTENTION, WIDER = 1.4, 2.0
 
 
@@ -117,7 +117,7 @@ class BuildPlan:
         """Checking and judging: emulators start, and share the samples, each time within its share."""
         share, workers = EMULATOR_PART * limit, count_workers()
         contention = CONTENTION if workers > 1 else 1.0
-        each = contention * scale_emulation(self.chosen) * self.rates.emulated / workers
+        each = contention * estimate_emulation(self.chosen, self.rates) / workers
         checking = min(self.rates.loading + self.counts.choosing * each, CHECK_PART * share)
         judging = min(
             self.rates.loading + self.counts.judging * each, max(share - checking, JUDGING_REST * left)
@@ -151,12 +151,14 @@ def estimate_candidate(name: str, rates: Rates, counts: SampleCounts) -> float:
 
 def can_emulate_in(seconds: float, name: str, rates: Rates) -> bool:
     """Whether the emulator ends with one sample of a candidate in so many seconds."""
-    return rates.emulated * scale_emulation(name) <= seconds
+    return estimate_emulation(name, rates) <= seconds
 
 
-def scale_emulation(name: str) -> float:
-    """How many times as long as the first candidate, which was tried, the emulator takes for one."""
-    return 1.0 if name in {PLAIN, HALF, AS_GIVEN} else WIDER
+def estimate_emulation(name: str, rates: Rates) -> float:
+    """What the emulator takes for one sample of a candidate, from the first one or as it was tried."""
+    if name == HALF and rates.emulated_half:
+        return rates.emulated_half
+    return rates.emulated * (1.0 if name in {PLAIN, HALF, AS_GIVEN} else WIDER)
 
 
 def estimate_rest(rates: Rates, judging: int, *, is_missed: bool) -> float:

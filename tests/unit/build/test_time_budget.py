@@ -172,6 +172,9 @@ def test_a_slow_emulator_does_not_check_what_it_will_judge() -> None:
     # What has 16 bits takes longer, and one sample is run to its end.
     assert not can_emulate_in(5, "w8a16", rates)
     assert can_emulate_in(25, "w8a16", rates)
+    # Half precision may take a part of it or several times as long: once it was tried, that counts.
+    assert not can_emulate_in(5, "fp16", replace(rates, emulated_half=6.0))
+    assert can_emulate_in(5, "w8a8", replace(rates, emulated_half=6.0))
 
 
 def test_the_emulator_is_estimated_for_what_will_be_judged_and_each_share_for_itself() -> None:
