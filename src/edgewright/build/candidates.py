@@ -17,7 +17,7 @@ PLAIN, WIDE, MIXED, HALF, AS_GIVEN = "w8a8", "w8a16", "mixed", "fp16", "as given
 SMALLER = "w4a8"
 # Why a candidate is left out that has fewer bits than one that keeps the limit no better.
 HOPELESS = "hopeless"
-# Mixed widths that cost more than this part of half precision have nearly all of it, and are slower.
+# What costs more than this part of half precision has nearly all of it, and wider values are slower.
 LEAST_SAVED = 0.95
 # What is added to the name of a precision where weights are corrected and ranges searched.
 ALGORITHMS = "+algorithms"
@@ -199,8 +199,8 @@ def _list_accurate(results: Sequence[CandidateResult], limit: float) -> list[Can
 
 
 def _saves_nothing(candidate: Candidate, half: Candidate) -> bool:
-    """Whether mixed widths cost about as much as half precision alone."""
-    return candidate.name == MIXED and candidate.cost > LEAST_SAVED * half.cost
+    """Whether wider values cost about as much as half precision alone."""
+    return candidate.name in {MIXED, WIDE} and candidate.cost > LEAST_SAVED * half.cost
 
 
 def _is_surely_faster(times: Mapping[str, TimeRange], candidate: Candidate, other: Candidate) -> bool:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 from edgewright.backends.executor import CpuExecutor
@@ -27,6 +28,7 @@ from edgewright.evaluate.statistics import compute_paired_interval
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.passes.htp.unroll_recurrent import with_steps
+from edgewright.quantize.cost import compute_relative_cost
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.run_counter import Bounds, RunCounter
@@ -107,7 +109,8 @@ def _predict(
     counter = RunCounter(graph, len(choosing.selection))
     chooser = make_chooser(graph, choosing, metric, counter)
     with counter.keep_bounds(Bounds(evaluation_end=time.monotonic() + seconds)):
-        tried = {PLAIN: _describe_tried(chooser.evaluate(plain), judging)}
+        cost = compute_relative_cost(plain, graph)
+        tried = {PLAIN: replace(_describe_tried(chooser.evaluate(plain), judging), cost=cost)}
         is_narrow = not any(kind.dtype.is_fixed_point for kind in plain.types.values())
         if is_narrow and tried[PLAIN].drop <= request.limit:
             # All of it is in half precision: there are no widths to mix.
