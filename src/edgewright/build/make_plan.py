@@ -68,8 +68,10 @@ def plan_build(
     is_quick = TRIED_SAMPLES * trial.rates.simulated <= TRIED_PART * request.time_limit
     if trial.quantized is not None and names[0] == PLAIN and is_quick:
         predicted = _predict(request, graph, samples, metric, trial, names)
+    least = find_least_provable(metric, len(samples.judging.selection))
+    is_uncertain = least > request.limit and HALF in names and predicted.chosen != HALF
     rates = trial.rates
-    if predicted.chosen == HALF and trial.is_emulated:
+    if trial.is_emulated and HALF in predicted.built and (is_uncertain or predicted.chosen == HALF):
         rates = time_half(rates, _make_half(graph), few, chip, TRIED_PART * request.time_limit)
     search_seconds = TimeBudget(request.time_limit, has_emulator=is_emulated).search_seconds
     counts = SampleCounts.of(samples).reduce_to_fit(rates, search_seconds)
@@ -80,6 +82,7 @@ def plan_build(
         counts,
         candidates=predicted.built,
         chosen=predicted.chosen,
+        is_uncertain=is_uncertain,
         refusal=trial.refusal,
         is_half_taken=trial.is_half_taken,
     )

@@ -16,6 +16,7 @@ from edgewright.build.make_plan import plan_build
 from edgewright.build.make_record import describe_overtime
 from edgewright.build.plan import (
     CONTENTION,
+    JUDGED_AGAIN,
     BuildPlan,
     SampleCounts,
     can_emulate_in,
@@ -186,6 +187,11 @@ def test_the_emulator_is_estimated_for_what_will_be_judged_and_each_share_for_it
     workers = count_workers()
     more = 80 * 0.1 * (CONTENTION if workers > 1 else 1) / workers
     assert replace(plan, chosen="mixed").estimate_seconds(600, 0) == pytest.approx(known + more)
+    # Of what samples cannot prove, some builds judge a second candidate.
+    again = replace(plan, rates=replace(rates, emulated_half=0.4, compiling=3.0), chosen="w8a8")
+    another = JUDGED_AGAIN * (3.0 + 80 * 0.4 * (CONTENTION if workers > 1 else 1) / workers)
+    uncertain = replace(again, is_uncertain=True)
+    assert uncertain.estimate_seconds(600, 0) == pytest.approx(again.estimate_seconds(600, 0) + another)
     # Checks have an eighth of its third, however slow it is.
     slow = replace(plan, rates=replace(rates, emulated=1.0 * workers), counts=SampleCounts(40, 1000, 1))
     quick = replace(slow, counts=SampleCounts(40, 0, 1))
