@@ -17,6 +17,8 @@ PLAIN, WIDE, MIXED, HALF, AS_GIVEN = "w8a8", "w8a16", "mixed", "fp16", "as given
 SMALLER = "w4a8"
 # Why a candidate is left out that has fewer bits than one that keeps the limit no better.
 HOPELESS = "hopeless"
+# What costs more than this part of half precision has nearly all of it, and wider values are slower.
+LEAST_SAVED = 0.95
 # What is added to the name of a precision where weights are corrected and ranges searched.
 ALGORITHMS = "+algorithms"
 # What mixed precision begins with where plain w8a8 loses too much, even if this loses no less: the wider
@@ -191,7 +193,14 @@ def _list_accurate(results: Sequence[CandidateResult], limit: float) -> list[Can
     """Those that will be proven, else those that keep the limit on the samples that choose."""
     candidates = [result.candidate for result in results]
     provable = [candidate for candidate in candidates if candidate.drop_high <= limit]
-    return provable or [candidate for candidate in candidates if candidate.drop <= limit]
+    accurate = provable or [candidate for candidate in candidates if candidate.drop <= limit]
+    half = next((each for each in accurate if each.name == HALF), None)
+    return [each for each in accurate if half is None or not _saves_nothing(each, half)]
+
+
+def _saves_nothing(candidate: Candidate, half: Candidate) -> bool:
+    """Whether wider values cost about as much as half precision alone."""
+    return candidate.name in {MIXED, WIDE} and candidate.cost > LEAST_SAVED * half.cost
 
 
 def _is_surely_faster(times: Mapping[str, TimeRange], candidate: Candidate, other: Candidate) -> bool:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 from edgewright.backends.executor import CpuExecutor
@@ -13,7 +14,7 @@ from edgewright.build.prediction import Prediction, Tried, predict_search
 from edgewright.build.rates import Rates
 from edgewright.build.request import BuildRequest
 from edgewright.build.time_budget import TimeBudget
-from edgewright.build.trial import Samples, Trial, try_model
+from edgewright.build.trial import Samples, Trial, time_half, try_model
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, LabelledSamples
@@ -27,6 +28,7 @@ from edgewright.evaluate.statistics import compute_paired_interval
 from edgewright.ir.graph import Graph
 from edgewright.model.model import Model
 from edgewright.passes.htp.unroll_recurrent import with_steps
+from edgewright.quantize.cost import compute_relative_cost
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.run_counter import Bounds, RunCounter
@@ -66,15 +68,21 @@ def plan_build(
     is_quick = TRIED_SAMPLES * trial.rates.simulated <= TRIED_PART * request.time_limit
     if trial.quantized is not None and names[0] == PLAIN and is_quick:
         predicted = _predict(request, graph, samples, metric, trial, names)
+    least = find_least_provable(metric, len(samples.judging.selection))
+    is_uncertain = least > request.limit and HALF in names and predicted.chosen != HALF
+    rates = trial.rates
+    if trial.is_emulated and HALF in predicted.built and (is_uncertain or predicted.chosen == HALF):
+        rates = time_half(rates, _make_half(graph), few, chip, TRIED_PART * request.time_limit)
     search_seconds = TimeBudget(request.time_limit, has_emulator=is_emulated).search_seconds
-    counts = SampleCounts.of(samples).reduce_to_fit(trial.rates, search_seconds)
+    counts = SampleCounts.of(samples).reduce_to_fit(rates, search_seconds)
     return BuildPlan(
         metric,
         is_quantized,
-        trial.rates,
+        rates,
         counts,
         candidates=predicted.built,
         chosen=predicted.chosen,
+        is_uncertain=is_uncertain,
         refusal=trial.refusal,
         is_half_taken=trial.is_half_taken,
     )
@@ -104,17 +112,22 @@ def _predict(
     counter = RunCounter(graph, len(choosing.selection))
     chooser = make_chooser(graph, choosing, metric, counter)
     with counter.keep_bounds(Bounds(evaluation_end=time.monotonic() + seconds)):
-        tried = {PLAIN: _describe_tried(chooser.evaluate(plain), judging)}
+        cost = compute_relative_cost(plain, graph)
+        tried = {PLAIN: replace(_describe_tried(chooser.evaluate(plain), judging), cost=cost)}
         is_narrow = not any(kind.dtype.is_fixed_point for kind in plain.types.values())
         if is_narrow and tried[PLAIN].drop <= request.limit:
             # All of it is in half precision: there are no widths to mix.
             return Prediction(names[:1], names[0])
         if HALF in names and not goal.is_reached(tried[PLAIN].expect(PLAIN)):
-            made = quantize_graph(graph, QuantizationRequest(float_bw=16)).graph
             with suppress(EdgewrightError):
-                half = chooser.evaluate(with_steps(made, made.outputs))
-                tried[HALF] = _describe_tried(half, judging)
+                tried[HALF] = _describe_tried(chooser.evaluate(_make_half(graph)), judging)
     return predict_search(names, goal, tried)
+
+
+def _make_half(graph: Graph) -> Graph:
+    """Half precision as candidates are made."""
+    made = quantize_graph(graph, QuantizationRequest(float_bw=16)).graph
+    return with_steps(made, made.outputs)
 
 
 def _count_tried(rates: Rates, seconds: float, count: int) -> int:

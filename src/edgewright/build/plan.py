@@ -23,10 +23,12 @@ ALGORITHM_PASSES = 16.0
 # Graphs that a candidate plans and gets ready, and graphs that mixed widths only get ready to be evaluated.
 GRAPHS = {PLAIN: 1, WIDE: 13, HALF: 1, MIXED: 5}
 MIXED_EVALUATIONS = 12
+# How many builds judge a second candidate, of those whose samples cannot prove the first one (eight models).
+JUDGED_AGAIN = 1 / 3
 # A limit that is exceeded by no more is kept: estimates are no better.
 LATE_TIMES = 1.1
 # Emulators on several cores are slower than one alone; of what has 16 bits, too, each of them is slower than
-# of plain 8 bits or of half precision (eleven models, one core).
+# of plain 8 bits (eleven models, one core).
 CONTENTION, WIDER = 1.4, 2.0
 
 
@@ -100,6 +102,8 @@ class BuildPlan:
     # Those that will be built, as far as that can be foreseen, and the one of them that will be judged.
     candidates: tuple[str, ...]
     chosen: str = PLAIN
+    # Whether samples cannot prove it, so that it may fail on those that judge.
+    is_uncertain: bool = False
     # What the compiler said where it takes no plain 8 bits, and whether it takes half precision instead.
     refusal: EdgewrightError | None = None
     is_half_taken: bool = False
@@ -110,14 +114,17 @@ class BuildPlan:
         searching += self.counts.choosing * self.rates.floating
         finishing = self.rates.estimate_finish(self.counts.judging)
         others = spent + searching + finishing
-        emulating = self._estimate_emulator(limit, max(0.0, limit - others))
+        emulating = self._estimate_emulator(self.chosen, limit, max(0.0, limit - others))
+        if self.is_uncertain:
+            another = self._estimate_emulator(HALF, limit, max(0.0, limit - others - emulating))
+            others += JUDGED_AGAIN * (self.rates.compiling + another)
         return min(max(limit, spent + self.rates.unstoppable), others + emulating)
 
-    def _estimate_emulator(self, limit: float, left: float) -> float:
-        """Checking and judging: emulators start, and share the samples, each time within its share."""
+    def _estimate_emulator(self, name: str, limit: float, left: float) -> float:
+        """Checking and judging a candidate: emulators start and share the samples, within their time."""
         share, workers = EMULATOR_PART * limit, count_workers()
         contention = CONTENTION if workers > 1 else 1.0
-        each = contention * scale_emulation(self.chosen) * self.rates.emulated / workers
+        each = contention * estimate_emulation(name, self.rates) / workers
         checking = min(self.rates.loading + self.counts.choosing * each, CHECK_PART * share)
         judging = min(
             self.rates.loading + self.counts.judging * each, max(share - checking, JUDGING_REST * left)
@@ -151,12 +158,14 @@ def estimate_candidate(name: str, rates: Rates, counts: SampleCounts) -> float:
 
 def can_emulate_in(seconds: float, name: str, rates: Rates) -> bool:
     """Whether the emulator ends with one sample of a candidate in so many seconds."""
-    return rates.emulated * scale_emulation(name) <= seconds
+    return estimate_emulation(name, rates) <= seconds
 
 
-def scale_emulation(name: str) -> float:
-    """How many times as long as the first candidate, which was tried, the emulator takes for one."""
-    return 1.0 if name in {PLAIN, HALF, AS_GIVEN} else WIDER
+def estimate_emulation(name: str, rates: Rates) -> float:
+    """What the emulator takes for one sample of a candidate, from the first one or as it was tried."""
+    if name == HALF and rates.emulated_half:
+        return rates.emulated_half
+    return rates.emulated * (1.0 if name in {PLAIN, HALF, AS_GIVEN} else WIDER)
 
 
 def estimate_rest(rates: Rates, judging: int, *, is_missed: bool) -> float:

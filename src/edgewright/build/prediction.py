@@ -30,10 +30,12 @@ class Tried:
     drop: float
     high: float
     samples: int
+    # What it costs, in plain 8 bits: more where layers are in half precision in any case.
+    cost: float = 1.0
 
     def expect(self, name: str) -> Candidate:
         """A candidate that loses so much."""
-        cost = USUAL_COSTS.get(name, 1.0)
+        cost = max(self.cost, USUAL_COSTS.get(name, 1.0))
         score = 100 - self.drop
         return Candidate(
             name, "", "htp-sim", self.samples, score, self.drop, 0.0, 0, cost, drop_high=self.high

@@ -25,6 +25,9 @@ class Rates:
     # Of the emulator; 0 where there is none.
     emulated: float = 0.0
     compiling: float = 0.0
+    # Of the emulator with half precision, which takes a part of that or several times as long, by the layers;
+    # 0 where that was not tried.
+    emulated_half: float = 0.0
     # Starting it with a binary.
     loading: float = 0.0
     # Plain 8 bits on a few samples, and what correcting weights takes besides runs of the float model.

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -67,6 +68,8 @@ class Trial:
     # What the compiler said where it takes no plain 8 bits, and whether it takes half precision instead.
     refusal: EdgewrightError | None = None
     is_half_taken: bool = False
+    # Whether the emulator ran it.
+    is_emulated: bool = False
 
 
 def try_model(
@@ -110,16 +113,32 @@ def try_model(
     rates = _expect_correcting(rates, graph, quantizing)
     if chip is None or simulated > min(SLOW_TO_COMPILE, most / FEW_RUNS):
         return Trial(rates, quantized)
-    order = CompileOrder("htp-native", chip, BackendConfig())
-    order = replace(order, timeout=min(order.timeout, COMPILED_PART * seconds))
+    order = _make_order(chip, seconds)
     try:
-        return Trial(_add_emulator(rates, quantized, samples, order), quantized)
+        return Trial(_add_emulator(rates, quantized, samples, order), quantized, is_emulated=True)
     except WorkerLate:
         # It takes longer than that, nobody knows by how much.
         return Trial(replace(rates, compiling=max(rates.compiling, LATE_TIMES * order.timeout)), quantized)
     except EdgewrightError as problem:
         is_half_taken = make_candidate is None and _is_half_taken(graph, samples, order)
         return Trial(rates, quantized, problem, is_half_taken)
+
+
+def time_half(rates: Rates, graph: Graph, samples: Samples, chip: Soc, seconds: float) -> Rates:
+    """The rates with those of compiler and emulator for half precision, if that ends in so many seconds."""
+    if rates.compiling + rates.loading + FEW_RUNS * rates.emulated > seconds:
+        return rates
+    order = _make_order(chip, seconds)
+    with suppress(EdgewrightError):
+        half = _add_emulator(rates, graph, samples, order)
+        return replace(half, emulated=rates.emulated, emulated_half=half.emulated)
+    return rates
+
+
+def _make_order(chip: Soc, seconds: float) -> CompileOrder:
+    """Compiles for the emulator, and is ended where it takes longer than its part of so many seconds."""
+    order = CompileOrder("htp-native", chip, BackendConfig())
+    return replace(order, timeout=min(order.timeout, COMPILED_PART * seconds))
 
 
 def _select_in_time(calibrating: SampleSelection, floating: float, seconds: float) -> Samples:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from edgewright.config.preprocessing import Preprocessing
+from edgewright.config.spelling import has_option, spell_option
 from edgewright.core.arrays import is_array, is_numeric, to_array
 from edgewright.core.errors import EdgewrightError, ShapeMismatch, TypeMismatch, UsageError, Where, shown
 from edgewright.core.numbers import Array
@@ -51,7 +52,7 @@ class SampleFormat:
         if missing:
             raise UsageError(
                 f"{len(given)} of {len(names)} inputs are given, missing: {quote_names(missing)}",
-                do="give a dictionary {input name: array} for each sample",
+                do=_advise_missing(missing[0]),
             )
         return given
 
@@ -78,6 +79,13 @@ class SampleFormat:
                 raise make_shape_error(name, array, expected)
             array = array[None]
         return np.ascontiguousarray(convert_to_model_type(array, expected)).reshape(array.shape)
+
+
+def _advise_missing(name: str) -> str:
+    """Samples have all inputs but those that are made constants."""
+    advice = f"give each sample an array '{shown(name)}', as a .npz or a dictionary has them"
+    constant = spell_option("input_values", {shown(name): "VALUE"})
+    return f"{advice}, or make it a constant: {constant}" if has_option("input_values") else advice
 
 
 def name_arrays(inputs: RunInputs, names: Sequence[str]) -> dict[str, Array]:

@@ -30,6 +30,7 @@ from edgewright.evaluate.measurement import (
     compute_sqnr_db,
     has_8_bit_values,
 )
+from edgewright.evaluate.metric_trial import MetricTrial
 from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.measure import ANY, Answer, Measure
 from edgewright.evaluate.metrics.values import subtract_safely
@@ -38,7 +39,7 @@ from edgewright.evaluate.output_kinds import (
     find_probability_width,
     has_codes,
 )
-from edgewright.evaluate.output_parts import ONE_PART, OutputParts, ValueRanges, find_parts
+from edgewright.evaluate.output_parts import OutputParts, ValueRanges, find_parts
 from edgewright.evaluate.records import Accuracy, Loss, Metric
 from edgewright.evaluate.runners import EvaluatedSample, Run, run_in_turn, stop_at
 from edgewright.evaluate.tail import Conditions
@@ -64,13 +65,14 @@ FEWEST_IN_TIME = 8
 
 @dataclass(frozen=True)
 class _FloatResults:
-    """The float model's own answers, ranges and facts of outputs, energies of inputs."""
+    """The float model's own answers, what outputs and inputs are like, and what metrics tell apart."""
 
     measured: Measurement
     spans: dict[str, Array]
     ranges: dict[str, ValueRanges]
     facts: dict[str, OutputFacts]
     energies: InputEnergies
+    trial: MetricTrial
 
 
 class Evaluator:
@@ -215,11 +217,23 @@ class Evaluator:
 
     def _score_outputs(self, sample: EvaluatedSample, outputs: Mapping[str, Array]) -> dict[str, SampleScore]:
         """All outputs of a sample."""
+        return {name: self._score(name, answer) for name, answer in self._list_answers(sample, outputs)}
+
+    def _list_answers(
+        self, sample: EvaluatedSample, outputs: Mapping[str, Array]
+    ) -> Iterator[tuple[str, Answer]]:
+        """Each output of a sample, with all that is known of it."""
         results = {name: np.asarray(array) for name, array in outputs.items()}
-        nothing = np.zeros(0)
-        known = (sample.label, -1, ONE_PART, sample.inputs, sample.references, results)
-        answer = Answer(nothing, nothing, *known)
-        return {name: self._score(name, answer) for name in self._graph.outputs}
+        for name in self._graph.outputs:
+            measure = self._measures.get(name)
+            label = sample.label if measure is not None and self._can_take_label(measure) else None
+            yield (
+                name,
+                Answer(
+                    *(sample.references[name], results[name], label, self._axes[name], self._parts[name]),
+                    *(sample.inputs, sample.references, results, name in self._codes),
+                ),
+            )
 
     def summarise(self, measured: Measurement) -> Evaluation:
         """The figures of a whole model: of several outputs the worst counts."""
@@ -274,6 +288,7 @@ class Evaluator:
                 )
                 poor = self._measures[name].describe_float_model([item.sums for item in first.outputs[name]])
                 doubts += [poor] if poor else []
+                doubts += self._float_results.trial.describe(name)
                 before = [item.classes for item in first.outputs[name]]
                 doubts += describe_missed_classes(name, before)
                 doubts += describe_answers(name, before, [item.classes for item in items])
@@ -316,18 +331,9 @@ class Evaluator:
         )
         return Accuracy(name, measured.backend, len(items), *figures, *differences)
 
-    def _score(self, name: str, sample_answer: Answer) -> SampleScore:
-        """One output of a sample, of which all is known."""
+    def _score(self, name: str, answer: Answer) -> SampleScore:
+        """One output of a sample."""
         measure = self._measures.get(name)
-        answer = replace(
-            sample_answer,
-            reference=sample_answer.references[name],
-            result=sample_answer.results[name],
-            label=sample_answer.label if measure is not None and self._can_take_label(measure) else None,
-            axis=self._axes[name],
-            parts=self._parts[name],
-            has_codes=name in self._codes,
-        )
         first, gap = subtract_safely(answer.reference, answer.result)
         power = float(np.vdot(gap, gap)), float(np.vdot(first, first))
         largest = float(np.abs(gap).max(initial=0.0))
@@ -376,19 +382,21 @@ class Evaluator:
             name: OutputFacts(find_probability_width(self._graph, name), parts)
             for name, parts in self._parts.items()
         }
-        energies = InputEnergies()
+        energies, trial = InputEnergies(), MetricTrial(self._measures)
         with announce_progress("running the float model", total=len(selection)) as step:
             for sample in stop_at(self._iterate_samples(order), self._end, FEWEST_IN_TIME):
                 energies.add(sample.inputs)
                 for name, array in sample.references.items():
                     ranges[name].widen(array)
                     facts[name].add(array)
+                for name, answer in self._list_answers(sample, sample.references):
+                    trial.add(name, answer)
                 rows.append(self._score_outputs(sample, sample.references))
                 step()
         spans = {name: np.maximum(each.widths, self._parts[name].widths) for name, each in ranges.items()}
         measured = self._put_in_order("float", rows, order, selection)
         self._selection = SampleSelection(selection.samples, measured.numbers)
-        return _FloatResults(measured, spans, ranges, facts, energies)
+        return _FloatResults(measured, spans, ranges, facts, energies, trial)
 
     def _iterate_samples(self, chosen: SampleSelection) -> Iterator[EvaluatedSample]:
         for number, sample in zip(chosen.numbers, chosen, strict=True):

@@ -132,9 +132,13 @@ def _describe_doubt(loss: Loss, limit: float, needed: int | None) -> str:
 
 
 def describe_disagreement(apart: Loss | None, limit: float | None) -> tuple[str, ...]:
-    """That the emulator loses more than the simulation, beyond chance; empty where it does not."""
-    if apart is None or apart.low <= 0 or apart.points <= WORTH_TELLING * (1.0 if limit is None else limit):
+    """That the emulator loses more than the simulation, or less, beyond chance; empty where it does not."""
+    least = WORTH_TELLING * (1.0 if limit is None else limit)
+    if apart is None or apart.low <= 0 <= apart.high or abs(apart.points) <= least:
         return ()
-    more = f"{apart.points:.2f} points more ({apart.low:.2f} to {apart.high:.2f})"
-    text = f"{DISAGREEMENT}: on the same {apart.samples} samples the emulator loses {more}"
-    return (f"{text}; figures of the simulation do not hold for this model",)
+    same = f"{DISAGREEMENT}: on the same {apart.samples} samples the emulator loses"
+    if apart.points > 0:
+        more = f"{apart.points:.2f} points more ({apart.low:.2f} to {apart.high:.2f})"
+        return (f"{same} {more}; figures of the simulation do not hold for this model",)
+    less = f"{-apart.points:.2f} points less ({-apart.high:.2f} to {-apart.low:.2f})"
+    return (f"{same} {less}; candidates were chosen by figures that do not hold for this model",)

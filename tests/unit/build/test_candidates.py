@@ -306,6 +306,14 @@ def test_what_will_be_proven_comes_before_what_may_only_seem_to_keep_the_limit()
     assert chosen(choose_candidate(results[:1], 1.0)) == "a"
 
 
+def test_mixed_widths_that_cost_as_much_as_half_precision_are_not_chosen_over_it() -> None:
+    results = [result("mixed", 3.9, 0.05), result("fp16", 4.0, 0.1)]
+    assert chosen(choose_candidate(results, 1.0)) == "fp16"
+    # They save something, or half precision does not keep the limit.
+    assert chosen(choose_candidate([result("mixed", 3.0, 0.05), results[1]], 1.0)) == "mixed"
+    assert chosen(choose_candidate([results[0], result("fp16", 4.0, 1.1)], 1.0)) == "mixed"
+
+
 def test_where_none_keeps_it_the_one_that_loses_least_is_chosen() -> None:
     results = [result("a", 1.0, 3.0), result("b", 1.2, 2.0), result("c", 2.0, 2.0)]
     assert chosen(choose_candidate(results, 1.0)) == "b"

@@ -1,5 +1,7 @@
 """Which candidates a build will try, foreseen from what two of them lose on a few samples."""
 
+from dataclasses import replace
+
 from edgewright.build.candidates import SearchLimit
 from edgewright.build.prediction import Prediction, Tried, predict_search
 
@@ -37,3 +39,11 @@ def test_what_is_hopeless_is_not_foreseen() -> None:
 def test_algorithms_may_mend_what_is_lost_by_little() -> None:
     tried = {"w8a8": Tried(1.2, 1.4, 20), "fp16": Tried(0.1, 0.2, 20)}
     assert predict_search(AUTO, VALUES, tried).built == AUTO[:4]
+
+
+def test_where_most_is_in_half_precision_in_any_case_that_is_judged() -> None:
+    """Wider values would cost less than half precision elsewhere: a recurrent net has few to widen."""
+    plain, half = Tried(2.6, 3.9, 20), Tried(0.1, 0.1, 20)
+    assert predict_search(AUTO, VALUES, {"w8a8": plain, "fp16": half}).chosen == "w8a16"
+    recurrent = {"w8a8": replace(plain, cost=3.97), "fp16": half}
+    assert predict_search(AUTO, VALUES, recurrent).chosen == "fp16"

@@ -16,6 +16,7 @@ from edgewright.build.make_plan import plan_build
 from edgewright.build.make_record import describe_overtime
 from edgewright.build.plan import (
     CONTENTION,
+    JUDGED_AGAIN,
     BuildPlan,
     SampleCounts,
     can_emulate_in,
@@ -172,6 +173,9 @@ def test_a_slow_emulator_does_not_check_what_it_will_judge() -> None:
     # What has 16 bits takes longer, and one sample is run to its end.
     assert not can_emulate_in(5, "w8a16", rates)
     assert can_emulate_in(25, "w8a16", rates)
+    # Half precision may take a part of it or several times as long: once it was tried, that counts.
+    assert not can_emulate_in(5, "fp16", replace(rates, emulated_half=6.0))
+    assert can_emulate_in(5, "w8a8", replace(rates, emulated_half=6.0))
 
 
 def test_the_emulator_is_estimated_for_what_will_be_judged_and_each_share_for_itself() -> None:
@@ -183,6 +187,11 @@ def test_the_emulator_is_estimated_for_what_will_be_judged_and_each_share_for_it
     workers = count_workers()
     more = 80 * 0.1 * (CONTENTION if workers > 1 else 1) / workers
     assert replace(plan, chosen="mixed").estimate_seconds(600, 0) == pytest.approx(known + more)
+    # Of what samples cannot prove, some builds judge a second candidate.
+    again = replace(plan, rates=replace(rates, emulated_half=0.4, compiling=3.0), chosen="w8a8")
+    another = JUDGED_AGAIN * (3.0 + 80 * 0.4 * (CONTENTION if workers > 1 else 1) / workers)
+    uncertain = replace(again, is_uncertain=True)
+    assert uncertain.estimate_seconds(600, 0) == pytest.approx(again.estimate_seconds(600, 0) + another)
     # Checks have an eighth of its third, however slow it is.
     slow = replace(plan, rates=replace(rates, emulated=1.0 * workers), counts=SampleCounts(40, 1000, 1))
     quick = replace(slow, counts=SampleCounts(40, 0, 1))

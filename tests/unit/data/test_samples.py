@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import edgewright.ops  # noqa: F401 - fills the registry
-from edgewright.core.errors import BadInput, ShapeMismatch
+from edgewright.config.spelling import spell_options
+from edgewright.core.errors import BadInput, ShapeMismatch, UsageError
 from edgewright.data.audio import AudioSamples
 from edgewright.data.copies import read_unique_samples
 from edgewright.data.sample_format import SampleFormat
@@ -193,3 +194,19 @@ def test_folders_named_by_words_and_labels_of_another_count_are_said_not_to_be_u
     few = read_samples(GRAPH, DataRequest({"x": np.zeros((6, 3), np.float32), "labels": np.arange(4)}))
     assert few.labels is None
     assert few.notes[-1] == "4 labels are beside 6 samples: not used, expected one for each"
+
+
+def test_a_missing_input_is_given_with_the_samples_or_made_a_constant():
+    graph = parse(
+        "graph g {\n  input x: float_32[1,2]\n  input rate: float_32[1]\n  y = ElementWiseAdd(x, rate)\n  output y\n}\n"
+    )
+    with (
+        spell_options({"input_values": "--input_value"}),
+        pytest.raises(UsageError, match="missing: 'rate'") as caught,
+    ):
+        SampleFormat(graph).convert_sample({"x": np.zeros((1, 2), np.float32)}, 0)
+    assert "make it a constant: --input_value 'rate' VALUE" in caught.value.do
+    # A tool that cannot make it one does not say so.
+    with spell_options({}), pytest.raises(UsageError) as caught:
+        SampleFormat(graph).convert_sample({"x": np.zeros((1, 2), np.float32)}, 0)
+    assert "constant" not in caught.value.do

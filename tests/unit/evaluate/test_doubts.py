@@ -10,6 +10,7 @@ from edgewright.evaluate.choose_metric import choose_metric
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.metrics import MEASURES
 from edgewright.evaluate.metrics.measure import Answer
+from edgewright.evaluate.metrics.own_function import keep_own_function
 from edgewright.evaluate.metrics.values import subtract_safely
 from edgewright.evaluate.output_parts import OutputParts, ValueRanges, find_parts
 from edgewright.ir.text import parse
@@ -40,6 +41,34 @@ def test_nothing_is_doubted_where_all_is_well():
     evaluator, measured = judge(PLAIN, draw())
     assert evaluator.list_doubts(measured) == ()
     assert evaluator.list_poor_scores() == ()
+
+
+def measure_error(output, reference):
+    return float(np.abs(output - reference).mean())
+
+
+def ignore_answers(output):
+    return float(output.size > 0)
+
+
+def fail_on_others(output, reference):
+    assert np.allclose(output, reference)
+    return 1.0
+
+
+@pytest.mark.parametrize("function", [measure_error, ignore_answers])
+def test_an_own_metric_that_likes_wrong_answers_as_well_proves_nothing(function):
+    evaluator, measured = judge(PLAIN, draw(), metric=keep_own_function(function))
+    (doubt,) = evaluator.list_doubts(measured)
+    assert "must return 1 for a perfect output, less for a wrong one" in doubt
+
+
+@pytest.mark.parametrize(
+    "function", [lambda output, reference: 1 - measure_error(output, reference), fail_on_others]
+)
+def test_an_own_metric_that_tells_wrong_answers_apart_is_not_doubted(function):
+    evaluator, measured = judge(PLAIN, draw(), metric=keep_own_function(function))
+    assert evaluator.list_doubts(measured) == ()
 
 
 def test_an_output_that_never_changes_proves_nothing():

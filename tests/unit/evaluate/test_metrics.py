@@ -99,6 +99,18 @@ def test_a_function_of_ones_own_is_a_metric(tmp_path):
     assert score(name, ((1, 0), (0.5, 0.25)))[0] == pytest.approx(50)
 
 
+def test_a_function_that_computes_in_place_changes_no_answer():
+    def in_place(output, reference):
+        output -= reference
+        reference[:] = 7
+        return 1 - float(np.abs(output).max())
+
+    answer = Answer(np.ones((1, 2)), np.full((1, 2), 0.5))
+    assert find_measure(keep_own_function(in_place)).add_up(answer) == (0.5, 1.0)
+    assert (answer.reference == 1).all()
+    assert (answer.result == 0.5).all()
+
+
 def test_a_changed_function_is_told_from_the_one_before(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text("def first(output):\n    return 1\n")
@@ -116,6 +128,7 @@ def test_a_changed_function_is_told_from_the_one_before(tmp_path):
         ("def other(a):\n    return 1\n", "has no function 'first'"),
         ("def first():\n    return 1\n", "takes 0 arguments"),
         ("def first(a):\n    return None\n", "expected a number"),
+        ("def first(a):\n    return 98.6\n", "returned 98.6, expected 1 at most"),
         ("def first(a):\n    return a.nothing\n", "failed with AttributeError"),
         ("def first(a:\n", "failed with SyntaxError"),
     ],

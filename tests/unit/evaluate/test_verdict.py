@@ -57,6 +57,11 @@ def test_an_emulator_that_disagrees_with_the_simulation_is_never_green():
     verdict = judge_loss(loss(0.0, -0.5, 0.5), 1.0, apart)
     assert verdict.word == NOT_PROVEN
     assert "emulator loses 4.00 points more" in verdict.reasons[0]
+    # That it loses less shows as well that one of the two is not the model.
+    less = Loss("y", "htp-native", 200, -4.0, -6.5, -1.5, 99.0)
+    verdict = judge_loss(loss(0.0, -0.5, 0.5), 1.0, less)
+    assert verdict.word == NOT_PROVEN
+    assert "emulator loses 4.00 points less (1.50 to 6.50)" in verdict.reasons[0]
     # Chance, or too little to matter, is no disagreement.
     for harmless in (
         Loss("y", "htp-native", 200, 4.0, -0.1, 8, 99),

@@ -189,3 +189,23 @@ def test_a_torch_that_lacks_packages_is_no_fault_of_the_module(torch, net, monke
     monkeypatch.setattr(torch.export, "export", fail)
     with pytest.raises(EnvironmentProblem, match=r"torch\.export cannot be used: No module named 'networkx'"):
         ew.convert(net, example_inputs=X)
+
+
+@pytest.mark.torch
+def test_results_of_a_dictionary_have_the_names_of_their_keys(torch):
+    class Detector(torch.nn.Module):
+        def forward(self, x):
+            return {"scores": torch.softmax(x, -1), "parts": (x + 1, {"boxes": x * 2}), "x": x - 1}
+
+    model = ew.convert(Detector(), example_inputs=torch.ones(1, 4))
+    names = [item.name for item in model.outputs]
+    assert names[:1] == ["scores"]
+    # What stands beside others in a list has the key of the list, if that is enough to tell it.
+    assert names[1:3] == ["parts", "parts_boxes"]
+    # An input has that name.
+    assert names[3] not in {"x", *names[:3]}
+    results = model.run(np.zeros((1, 4), np.float32))
+    assert (results["parts"] == 1).all()
+    assert (results[names[3]] == -1).all()
+    cut = ew.convert(Detector(), example_inputs=torch.ones(1, 4), outputs=["parts_boxes"])
+    assert [item.name for item in cut.outputs] == ["parts_boxes"]

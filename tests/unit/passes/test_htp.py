@@ -231,6 +231,36 @@ def test_a_narrow_bias_of_channels_gets_the_scales_of_their_sums():
     assert np.abs(reference.run(graph, feed)["y"].astype(int) - before).max() <= 1
 
 
+def multiply_by_constant(dtype, constant):
+    """An elementwise product of what is quantized in one sign and a constant in the other."""
+    graph = Graph("g")
+    graph.add_input(
+        "x", TensorType((2, 3), dtype, None, Encoding((0.1,), (-100 if "UFIXED" in dtype.name else 3,)))
+    )
+    stored = np.array([-128, 0, 127]) + (128 if "UFIXED" in constant.name else 0)
+    encoding = Encoding((0.02,), (-28,))
+    graph.add_constant("c", stored.astype(constant.numpy), TensorType((3,), constant, None, encoding))
+    kind = TensorType((2, 3), dtype, None, Encoding((0.3,), (-7,)))
+    graph.add(Node("n", REGISTRY["ElementWiseMultiply"](), ["x", "c"], ["y"]), [kind])
+    graph.outputs.append("y")
+    return graph
+
+
+SIGNS = (DType.UFIXED_POINT_8, DType.SFIXED_POINT_8)
+
+
+@pytest.mark.parametrize(("dtype", "constant"), [SIGNS, SIGNS[::-1]])
+def test_a_constant_of_the_other_sign_keeps_its_values(dtype, constant):
+    graph = multiply_by_constant(dtype, constant)
+    feed = {"x": np.array([[0, 60, 120], [3, 7, 9]], dtype.numpy)}
+    before = reference.run(graph, feed)["y"]
+    assert PASSES["unify_signs"](graph) == 1
+    assert {graph.types[name].dtype for name in graph.node("n").inputs} == {dtype}
+    verify(graph)
+    np.testing.assert_array_equal(reference.run(graph, feed)["y"], before)
+    assert PASSES["unify_signs"](graph) == 0
+
+
 def test_a_mask_of_the_least_float_becomes_one_that_fixed_point_holds():
     graph = parse(
         "graph g {\n  input scores: float_32[1,3]\n  input hidden: float_32[1,3]\n"

@@ -58,6 +58,8 @@ class Measure(ABC):
     package: ClassVar[str] = ""
     # Whether it looks at all outputs at once, and not at each for itself.
     is_joint: bool = False
+    # Whether only the user knows what it tells apart: it is tried on wrong answers.
+    is_unknown: ClassVar[bool] = False
 
     @abstractmethod
     def add_up(self, answer: Answer) -> tuple[float, ...]:

@@ -3,12 +3,15 @@
 import inspect
 import math
 import runpy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from edgewright.config.build import split_metric
 from edgewright.core.errors import EdgewrightError, UsageError, Where, shown
+from edgewright.core.numbers import Array
 from edgewright.evaluate.metrics.measure import ANY, Answer, MeanMeasure
 from edgewright.evaluate.records import shorten_metric_name
 
@@ -16,12 +19,15 @@ OwnFunction = Callable[..., float]
 FORM = "a function of (output, reference, label) that returns a number, 1 for a perfect output"
 # A first argument of this name gets all outputs at once, by their names.
 ALL_OUTPUTS = "outputs"
+# What rounding adds to a perfect figure at most.
+ROUNDING = 1e-3
 
 
 class OwnMeasure(MeanMeasure):
     """The mean over samples of what a function returns."""
 
     label_kind = ANY
+    is_unknown = True
 
     def __init__(self, name: str, function: OwnFunction) -> None:
         self._name, self._function = name, function
@@ -40,13 +46,14 @@ class OwnMeasure(MeanMeasure):
 
     def add_up(self, answer: Answer) -> tuple[float, ...]:
         """One number for each sample."""
+        # Copies, for a function may compute in place.
         given: tuple[Any, ...] = (
-            answer.result.reshape(answer.reference.shape),
-            answer.reference,
+            answer.result.reshape(answer.reference.shape).copy(),
+            answer.reference.copy(),
             answer.label,
         )
         if self.is_joint:
-            given = (dict(answer.results), dict(answer.references), answer.label)
+            given = (_copy_all(answer.results), _copy_all(answer.references), answer.label)
         value: Any = _call(self._name, lambda: self._function(*given[: self._count]))
         try:
             number = float(value)
@@ -57,7 +64,16 @@ class OwnMeasure(MeanMeasure):
                 f"the metric '{shown(self._name)}' returned {shown(repr(value))}, expected a number",
                 do=f"write {FORM}",
             )
+        if number > 1 + ROUNDING:
+            raise UsageError(
+                f"the metric '{shown(self._name)}' returned {number:g}, expected 1 at most",
+                do=f"write {FORM}",
+            )
         return number, 1.0
+
+
+def _copy_all(arrays: Mapping[str, Array]) -> dict[str, Array]:
+    return {name: np.array(array) for name, array in arrays.items()}
 
 
 # Functions that were handed over in Python, and those of files that were run, by name.

@@ -15,6 +15,7 @@ from edgewright.core.optional import require
 from edgewright.frontends._common.stored import LARGEST_DIM
 from edgewright.frontends.pytorch.archive import Archive
 from edgewright.frontends.pytorch.program import NUMBERS, Program, ProgramInput
+from edgewright.frontends.pytorch.result_names import name_results, read_result_keys
 from edgewright.frontends.pytorch.script_ops import branch_values
 from edgewright.frontends.pytorch.stored_tensor import Layout, make_tensor
 from edgewright.frontends.pytorch.tracer import Stopped, Tracer
@@ -110,9 +111,9 @@ class ExportedProgram(Program):
 
     @property
     def output_names(self) -> Sequence[str]:
-        """As the graph has them."""
+        """As the module's dictionaries have them, else as the graph has."""
         with self._reading("an output"):
-            return self._results()
+            return [name for name, _ in self._results()]
 
     def _input(self, arg: Mapping[str, Any]) -> list[ProgramInput]:
         ((kind, value),) = arg.items()
@@ -132,7 +133,7 @@ class ExportedProgram(Program):
             self._bind_weights(tracer, values)
             for node in self._nodes:
                 self._step(tracer, values, node)
-            return [(name, values[name]) for name in self._results()]
+            return [(name, values[value]) for name, value in self._results()]
 
     @contextmanager
     def _reading(self, what: str) -> Iterator[None]:
@@ -143,10 +144,13 @@ class ExportedProgram(Program):
             named = f"{type(problem).__name__} {shown(problem, 80)}"
             raise self._damaged(f"{what} cannot be read ({named})") from problem
 
-    def _results(self) -> list[str]:
+    def _results(self) -> list[tuple[str, str]]:
+        """The names of the results, and those of their values in the graph."""
         specs = self._signature["output_specs"]
         given = [item["user_output"]["arg"] for item in specs if "user_output" in item]
-        return [arg["as_tensor"]["name"] for arg in given if "as_tensor" in arg]
+        values = [arg["as_tensor"]["name"] if "as_tensor" in arg else "" for arg in given]
+        names = name_results(values, read_result_keys(self._model["graph_module"]))
+        return [(name, value) for name, value in zip(names, values, strict=True) if value]
 
     def _bind_weights(self, tracer: Tracer, values: dict[str, Any]) -> None:
         stored = [self._entries("data/weights/"), self._entries("data/constants/")]

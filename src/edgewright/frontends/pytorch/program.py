@@ -148,6 +148,9 @@ class Program(ABC):
         if wanted:
             made = {name for node in writer.nodes for name in node.outputs}
             known = {**{n: n for n in (*made, *inputs)}, **{o: o for c in tracer.calls for o in c.outputs}}
+            for name, box in ((hint, box) for hint, value in results for box in list_boxes(value)):
+                if name in wanted and name not in known:
+                    known[name] = _end(tracer, box, name, {*inputs, *known})
             for name in wanted:
                 if name not in known:
                     raise _make_name_error(name, [c.outputs[0] for c in tracer.calls if c.outputs], self.file)
