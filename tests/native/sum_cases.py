@@ -236,7 +236,7 @@ DRAWN = (
     "Softmax, 2",
 )
 # Of 16 bits.
-DRAWN_WIDE = ("Conv2d + Tanh", "LayerNorm")
+DRAWN_WIDE = ("Conv2d + Tanh", "LayerNorm", "Softmax, 4", "Softmax, 197")
 
 
 def drawn(case: str, form: str = "w8a8") -> tuple[Graph, dict[str, Array]]:

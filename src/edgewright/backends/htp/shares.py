@@ -123,12 +123,12 @@ def _share_powers(distances: Array, units: int) -> Array:
     # The largest power of two in half the sum is the unit of Newton's method.
     bits = np.frexp(np.maximum(halves, 1))[1].astype(np.int64) - 1
     kept = np.minimum(bits, RECIPROCAL_BITS)
-    return np.asarray(powers * (_invert(halves, bits) >> (bits - kept)) >> (bits + kept - SHARE_BITS))
+    return np.asarray(powers * _invert(halves, bits, kept) >> (bits + kept - SHARE_BITS))
 
 
-def _invert(numbers: Array, bits: Array) -> Array:
-    """Reciprocals of so many bits by Newton's method, from one half; all products are cut."""
-    inverse, one = np.int64(1) << (bits - 1), np.int64(1) << bits
+def _invert(numbers: Array, bits: Array, kept: Array) -> Array:
+    """Reciprocals by Newton's method, from one half, of so many bits of the numbers' own; products are cut."""
+    inverse, one = np.int64(1) << (kept - 1), np.int64(1) << bits
     for _ in range(TURNS):
-        inverse = inverse * (2 * one - (numbers * inverse >> bits)) >> bits
+        inverse = inverse * (2 * one - (numbers * inverse >> kept)) >> bits
     return np.asarray(inverse)

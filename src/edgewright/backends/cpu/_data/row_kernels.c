@@ -25,11 +25,10 @@ static int64_t multiply_cut(int64_t first, int64_t second, int64_t bits) {
 }
 
 /* A reciprocal of so many bits by Newton's method, from one half. */
-static int64_t invert_whole(int64_t number, int64_t bits) {
-  const int64_t one = (int64_t)1 << bits;
-  int64_t inverse = one >> 1;
+static int64_t invert_whole(int64_t number, int64_t bits, int64_t kept) {
+  int64_t inverse = ((int64_t)1 << kept) >> 1;
   for (int turn = 0; turn < TURNS; turn++)
-    inverse = multiply_cut(inverse, 2 * one - multiply_cut(number, inverse, bits), bits);
+    inverse = multiply_cut(inverse, ((int64_t)2 << bits) - multiply_cut(number, inverse, kept), bits);
   return inverse;
 }
 
@@ -47,7 +46,7 @@ static void share_words(const uint16_t *restrict given, const int32_t *restrict 
   const int64_t half = sum >> 1;
   while (half >> (bits + 1)) bits++;
   const int64_t kept = bits < RECIPROCAL_BITS ? bits : RECIPROCAL_BITS;
-  const int64_t inverse = invert_whole(half, bits) >> (bits - kept), shift = bits + kept - SHARE_BITS;
+  const int64_t inverse = invert_whole(half, bits, kept), shift = bits + kept - SHARE_BITS;
   for (int64_t i = 0; i < width; i++) {
     const int64_t share = multiply_cut(out[i], inverse, shift);
     out[i] = (uint16_t)(share < 0 ? 0 : share < 65535 ? share : 65535);
