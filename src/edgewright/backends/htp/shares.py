@@ -127,7 +127,7 @@ def _share_powers(distances: Array, units: int) -> Array:
 
 
 def _invert(numbers: Array, bits: Array, kept: Array) -> Array:
-    """Reciprocals by Newton's method, from one half, of so many bits of the numbers' own; products are cut."""
+    """Reciprocals of so many of the bits that numbers have, by Newton's method from one half; all is cut."""
     inverse, one = np.int64(1) << (kept - 1), np.int64(1) << bits
     for _ in range(TURNS):
         inverse = inverse * (2 * one - (numbers * inverse >> kept)) >> bits
