@@ -16,8 +16,9 @@ EXPONENT_BITS, POWER_BITS = 22, 16
 # Powers have so many bits, which those of the largest input fill.
 SHARE_BITS = 15
 LAST = (1 << 16) - 1
-# What has no more than two shares is computed in another way.
-FEWEST_SHARES = 3
+# What has no more than two shares is computed in another way: by a power of two that lies on a cubic.
+FEWEST_SHARES, ONE = 3, 1 << 16
+CUBIC = (-0.035785, 0.226307, -0.690523, 1.0)
 # Newton's method has come to rest after as many turns; reciprocals keep so many bits.
 TURNS, RECIPROCAL_BITS = 5, 16
 # With 8 bits a step has so many as an exponent, none below this; from so many shares on they are powers.
@@ -94,12 +95,12 @@ def share_wide(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
         # It is written in floats there.
         (real,) = share_halves(op, [decode_stored(arrays[0], op.given[0]).astype(np.float16)])
         return [encode_real(real, op.made[0])]
-    if arrays[0].shape[axis] < FEWEST_SHARES:
-        (real,) = softmax.compute(decode_stored(arrays[0], op.given[0]))
-        return [encode_real(real, op.made[0])]
     rows = np.moveaxis(arrays[0], axis, -1).astype(np.int64)
-    distances = rows.max(axis=-1, keepdims=True) - rows
-    shares = _share_powers(distances, count_units(op))
+    distances = rows.max(axis=-1, keepdims=True, initial=0) - rows
+    if rows.shape[-1] < FEWEST_SHARES:
+        shares = _share_few(distances * _find_scale(op) * np.log2(np.e))
+    else:
+        shares = _share_powers(distances, count_units(op))
     return [np.moveaxis(np.clip(shares, 0, LAST), -1, axis)]
 
 
@@ -112,6 +113,13 @@ def _find_scale(op: LibraryOp) -> float:
     encoding = op.given[0].encoding
     assert encoding is not None
     return float(np.float32(encoding.scales[0])) * cast("Softmax", op.op).beta
+
+
+def _share_few(exponents: Array) -> Array:
+    """Powers of a row over their sum, rounded."""
+    whole = np.floor(exponents)
+    powers = np.ldexp(np.polyval(CUBIC, exponents - whole), -whole.astype(np.int64))
+    return np.asarray(np.floor(powers / powers.sum(axis=-1, keepdims=True) * ONE + 0.5))
 
 
 def _share_powers(distances: Array, units: int) -> Array:
