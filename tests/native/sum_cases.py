@@ -235,11 +235,13 @@ DRAWN = (
     "Maximum, one number",
     "Softmax, 2",
 )
+# Of 16 bits.
+DRAWN_WIDE = ("Conv2d + Tanh", "LayerNorm", "Softmax, 4", "Softmax, 197")
 
 
-def drawn(case: str) -> tuple[Graph, dict[str, Array]]:
+def drawn(case: str, form: str = "w8a8") -> tuple[Graph, dict[str, Array]]:
     """The first network of a case."""
-    net, output = draw(case, "w8a8", 0)
+    net, output = draw(case, form, 0)
     return net.finish(output)
 
 
@@ -272,5 +274,6 @@ EXACT: dict[str, Callable[[], tuple[Graph, dict[str, Array]]]] = {
     **{f"prelu-{-offset}": partial(bent_sums, 8, offset) for offset in (-5, -120, -250)},
     "matmul": multiplied,
     **{f"drawn-{case}": partial(drawn, case) for case in DRAWN},
+    **{f"drawn-wide-{case}": partial(drawn, case, "w8a16") for case in DRAWN_WIDE},
     **WIDE_EXACT,
 }

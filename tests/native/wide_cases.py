@@ -10,8 +10,9 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import Gelu, HardSwish, Relu, Sigmoid
+from edgewright.ops.activation import Elu, Gelu, HardSwish, Relu, Sigmoid, Tanh
 from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMultiply
+from edgewright.ops.elementwise_unary import ElementWiseExp
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.rearrange import Concat
 from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
@@ -24,6 +25,7 @@ ENCODINGS = (
     ((3.7e-4, -20123), (2.9e-4, -1400)),
 )
 UNIT_RANGE = (2.0**-16, 0)
+SIGNED_RANGE = (2.1 / 65535, -31000)
 SMOOTHING = PoolAvg2d(filter_size=(3, 3), stride=(1, 1), pad_amount=((0, 0), (0, 0)))
 
 Case = tuple[Graph, dict[str, Array]]
@@ -69,6 +71,9 @@ def _list_cases(number: int, x: Numbers, y: Numbers) -> dict[str, Callable[[], C
     return {
         f"wide-sigmoid-{number}": partial(build_function, Sigmoid(), x, UNIT_RANGE),
         f"wide-gelu-{number}": partial(build_function, Gelu(), x, y),
+        f"wide-tanh-{number}": partial(build_function, Tanh(), x, SIGNED_RANGE),
+        f"wide-elu-{number}": partial(build_function, Elu(), x, (y[0], y[1] * 5)),
+        f"wide-exp-{number}": partial(build_function, ElementWiseExp(), x, (y[0] * 10, 0)),
         f"wide-hard-swish-{number}": partial(build_function, HardSwish(), x, y),
         f"wide-relu-{number}": partial(build_function, Relu(), x, y),
         f"wide-smooth-{number}": partial(build_function, SMOOTHING, x, y, smooth),

@@ -6,11 +6,13 @@ from pathlib import Path
 import numpy as np
 
 import edgewright
-from edgewright.backends.htp.shares import POWER_BITS
-from edgewright.backends.htp.wide_functions import CURVE_ONE, CURVE_UNITS, FILE, UNITS
+from edgewright.backends.htp.shares import POWER_BITS as SHARE_PLACE_BITS
+from edgewright.backends.htp.wide_functions import BOTH_SIDES, CURVE_ONE, CURVE_UNITS, FILE, UNITS
+from edgewright.backends.htp.wide_powers import PLACE_BITS, POWER_BITS
 from edgewright.core.numbers import Array
 from edgewright.ir.op import Op
-from edgewright.ops.activation import Gelu, Sigmoid
+from edgewright.ops.activation import Gelu, Tanh
+from edgewright.ops.elementwise_unary import ElementWiseExp
 from edgewright.ops.reduce_softmax import Softmax
 from tests.native.equality import emulate
 from tests.native.wide_cases import build_function
@@ -19,10 +21,19 @@ from tests.native.wide_cases import build_function
 FINER_BITS = (0, 4, 8, 11)
 
 
-def measure_sigmoid() -> Array:
-    """Half of the results from zero up, a unit of the input after the other."""
-    (found,) = _measure(Sigmoid(), [1 / UNITS], 2.0**-16)
-    return found // 2
+def measure_tangent() -> Array:
+    """The results from zero up, a unit of the input after the other; a sigmoid is made of the same."""
+    (found,) = _measure(Tanh(), [1 / UNITS / 2], (BOTH_SIDES.scales[0], BOTH_SIDES.offsets[0]))
+    return found + BOTH_SIDES.offsets[0]
+
+
+def measure_exponential() -> Array:
+    """Powers of two from one down; the first is taken for the largest number of 15 bits."""
+    places, one = 1 << PLACE_BITS, (1 << POWER_BITS) - 1
+    graph, feed = build_function(ElementWiseExp(), (np.log(2) / places, 1 - places), (1 / one, 0))
+    found = emulate([graph], [feed])[0]["y"].reshape(-1)[::-1].astype(np.int64) + 1
+    assert found[0] == one, "one is stored as a number less"
+    return found
 
 
 def measure_gelu() -> Array:
@@ -41,11 +52,11 @@ def measure_gelu() -> Array:
 
 def measure_powers() -> Array:
     """Powers of two from the largest down, read off rows of one largest number and three others each."""
-    distances = np.arange(1 << POWER_BITS)
+    distances = np.arange(1 << SHARE_PLACE_BITS)
     rows = np.repeat((1 << 16) - 1 - distances, 4).reshape(1, 1, -1, 4)
     rows[..., 0] = (1 << 16) - 1
     # A step is one place of the table, and results are so fine that their largest just fit into 16 bits.
-    scale = (1 + 1e-4) / (1 << POWER_BITS) / np.log2(np.e)
+    scale = (1 + 1e-4) / (1 << SHARE_PLACE_BITS) / np.log2(np.e)
     graph, _ = build_function(Softmax(), (scale, 0), (2.0**-17, 0), rows.shape)
     graph.types["x"] = replace(graph.types["x"], shape=rows.shape)
     found = emulate([graph], [{"x": rows.astype(np.uint16)}])[0]["y"].reshape(-1, 4).astype(np.int64)
@@ -54,9 +65,9 @@ def measure_powers() -> Array:
     return np.asarray(-(-found[:, 1] * (1 << 14) // reciprocals))
 
 
-def _measure(op: Op, scales: list[float], stored: float = 0.0) -> list[Array]:
+def _measure(op: Op, scales: list[float], stored: tuple[float, int] | None = None) -> list[Array]:
     """Results of inputs from zero up; in steps of the input where no others are asked for."""
-    pairs = [build_function(op, (scale, 0), (stored or scale, 0)) for scale in scales]
+    pairs = [build_function(op, (scale, 0), stored or (scale, 0)) for scale in scales]
     found = emulate([graph for graph, _ in pairs], [feed for _, feed in pairs])
     return [outputs["y"].reshape(-1).astype(np.int64) for outputs in found]
 
@@ -69,7 +80,12 @@ def find_differences(results: Array) -> Array:
 def main() -> None:
     """Writes what is read by the simulation."""
     file = Path(edgewright.__file__).parent / "_data" / FILE
-    results = {"Sigmoid": measure_sigmoid(), "Gelu": measure_gelu(), "Power": measure_powers()}
+    results = {
+        "Tanh": measure_tangent(),
+        "Gelu": measure_gelu(),
+        "Power": measure_powers(),
+        "Exp": measure_exponential(),
+    }
     np.savez_compressed(file, **{name: find_differences(found) for name, found in results.items()})
 
 

@@ -32,18 +32,31 @@ from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
 from edgewright.backends.htp.wide_functions import (
     compute_line,
     compute_sigmoid,
+    compute_tangent,
     find_logarithms,
     gate_curve,
     gate_line,
 )
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
 from edgewright.backends.htp.wide_norms import cut_root_norm, normalize_wide
+from edgewright.backends.htp.wide_powers import compute_elu, raise_powers
 from edgewright.backends.htp.wide_products import multiply_wide_matrices
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.activation import Gelu, HardSigmoid, HardSwish, Prelu, Relu, Relu6, ReluMinMax, Sigmoid
+from edgewright.ops.activation import (
+    Elu,
+    Gelu,
+    HardSigmoid,
+    HardSwish,
+    Prelu,
+    Relu,
+    Relu6,
+    ReluMinMax,
+    Sigmoid,
+    Tanh,
+)
 from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.elementwise import (
@@ -54,7 +67,7 @@ from edgewright.ops.elementwise import (
     ElementWiseMultiply,
     ElementWiseSubtract,
 )
-from edgewright.ops.elementwise_unary import ElementWiseLog, ElementWiseNeg
+from edgewright.ops.elementwise_unary import ElementWiseExp, ElementWiseLog, ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.norm import Batchnorm, LayerNorm, RmsNorm
 from edgewright.ops.pool import PoolAvg2d
@@ -168,7 +181,9 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ReduceMean: average_axes,
     LayerNorm: normalize_wide,
     RmsNorm: cut_root_norm,
+    ElementWiseExp: raise_powers,
     ElementWiseLog: find_logarithms,
+    Elu: compute_elu,
     Gelu: gate_curve,
     HardSigmoid: compute_line,
     HardSwish: _compute_hard_swish,
@@ -179,4 +194,5 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ResizeBilinear: blend_places,
     ResizeNearestNeighbor: repeat_places,
     Sigmoid: compute_sigmoid,
+    Tanh: compute_tangent,
 }

@@ -6,6 +6,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.htp.half_shares import share_halves
+from edgewright.backends.htp.inverses import ADDED_SHARE, find_parabolas, invert_sums
 from edgewright.backends.htp.library_op import LibraryOp, decode_stored, encode_real
 from edgewright.backends.htp.wide_functions import read_results
 from edgewright.core.numbers import Array
@@ -16,23 +17,16 @@ EXPONENT_BITS, POWER_BITS = 22, 16
 # Powers have so many bits, which those of the largest input fill.
 SHARE_BITS = 15
 LAST = (1 << 16) - 1
-# What has no more than two shares is computed in another way.
-FEWEST_SHARES = 3
+# What has no more than two shares is computed in another way: by a power of two that lies on a cubic.
+FEWEST_SHARES, ONE = 3, 1 << 16
+CUBIC = (-0.035785, 0.226307, -0.690523, 1.0)
 # Newton's method has come to rest after as many turns; reciprocals keep so many bits.
 TURNS, RECIPROCAL_BITS = 5, 16
 # With 8 bits a step has so many as an exponent, none below this; from so many shares on they are powers.
 BYTE_BITS, LAST_BIT, FEWEST_POWERS = 8, -14, 17
 PARTS, PAIR = 256, 2
-# Fewer shares have weights of so many bits, times a reciprocal that lies on a parabola in each quarter
-# between two powers of two: numbers for the square of a sum from 1 to 2, for itself, and alone. All shares
-# but the largest get a little more.
-WEIGHT_BITS, ADDED, PARABOLAS = 40, 1 / 256, 8
-QUARTERS = (
-    (0.71992558, -2.41903726, 2.69912958),
-    (0.39996779, -1.63367286, 2.21736590),
-    (0.24115881, -1.16497087, 1.87163657),
-    (0.15464244, -0.86577820, 1.61300798),
-)
+# Fewer shares have weights of so many bits, times the reciprocal of their sum.
+WEIGHT_BITS = 40
 
 
 def share_bytes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
@@ -53,16 +47,8 @@ def _share_bytes(weights: Array, numbers: Array, distances: Array) -> Array:
     sums = powers.sum(axis=-1, keepdims=True)
     if len(numbers) == 2:
         return np.asarray(np.floor(powers / sums * parts + 0.5))
-    inverse = _invert_sums(sums / weights[0], numbers[2:].reshape(3, PARABOLAS)) * parts
+    inverse = invert_sums(sums / weights[0]) * parts
     return np.asarray(np.floor(powers / weights[0] * inverse + np.where(distances > 0, 0.5 + added, 0.5)))
-
-
-def _invert_sums(sums: Array, parabolas: Array) -> Array:
-    """Reciprocals that lie on parabolas, each for a part of what lies between two powers of two."""
-    mantissa, exponent = np.frexp(sums)
-    places = np.minimum((2 * mantissa - 1) * PARABOLAS, PARABOLAS - 1e-9).astype(np.int64)
-    first, second, third = parabolas[:, places]
-    return np.asarray(np.ldexp((first * mantissa + second) * mantissa + third, -exponent))
 
 
 def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, Array]:
@@ -73,17 +59,12 @@ def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, Array]:
     exact, distances = _find_scale(op), np.arange(PARTS)
     if count < FEWEST_POWERS:
         weights = np.rint(np.exp(-distances * exact) * 2.0**WEIGHT_BITS)
-        parabolas = _find_parabolas().reshape(-1)
-        return weights, np.array([PARTS - 1, 0]) if count == PAIR else np.array([PARTS, ADDED, *parabolas])
+        numbers = [PARTS - 1, 0] if count == PAIR else [PARTS, ADDED_SHARE, *find_parabolas().reshape(-1)]
+        return weights, np.asarray(numbers)
     exponent = exact * np.log2(np.e)
     unit = 2.0 ** max(int(np.floor(np.log2(exponent))) - BYTE_BITS + 1, LAST_BIT)
     cut = np.floor(exponent / unit) * unit
     return np.floor(np.exp2(SHARE_BITS - distances * cut)), np.array([PARTS, 0])
-
-
-def _find_parabolas() -> Array:
-    """Those of the quarters, for numbers from 1/2 to 1."""
-    return np.repeat(QUARTERS, PARABOLAS // len(QUARTERS), axis=0).T * [[8.0], [4.0], [2.0]]
 
 
 def share_wide(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
@@ -94,12 +75,12 @@ def share_wide(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
         # It is written in floats there.
         (real,) = share_halves(op, [decode_stored(arrays[0], op.given[0]).astype(np.float16)])
         return [encode_real(real, op.made[0])]
-    if arrays[0].shape[axis] < FEWEST_SHARES:
-        (real,) = softmax.compute(decode_stored(arrays[0], op.given[0]))
-        return [encode_real(real, op.made[0])]
     rows = np.moveaxis(arrays[0], axis, -1).astype(np.int64)
-    distances = rows.max(axis=-1, keepdims=True) - rows
-    shares = _share_powers(distances, count_units(op))
+    distances = rows.max(axis=-1, keepdims=True, initial=0) - rows
+    if rows.shape[-1] < FEWEST_SHARES:
+        shares = _share_few(distances * _find_scale(op) * np.log2(np.e))
+    else:
+        shares = _share_powers(distances, count_units(op))
     return [np.moveaxis(np.clip(shares, 0, LAST), -1, axis)]
 
 
@@ -114,6 +95,13 @@ def _find_scale(op: LibraryOp) -> float:
     return float(np.float32(encoding.scales[0])) * cast("Softmax", op.op).beta
 
 
+def _share_few(exponents: Array) -> Array:
+    """Powers of a row over their sum, rounded."""
+    whole = np.floor(exponents)
+    powers = np.ldexp(np.polyval(CUBIC, exponents - whole), -whole.astype(np.int64))
+    return np.asarray(np.floor(powers / powers.sum(axis=-1, keepdims=True) * ONE + 0.5))
+
+
 def _share_powers(distances: Array, units: int) -> Array:
     exponents = distances * units
     whole = np.minimum(exponents >> EXPONENT_BITS, SHARE_BITS + 1)
@@ -123,12 +111,12 @@ def _share_powers(distances: Array, units: int) -> Array:
     # The largest power of two in half the sum is the unit of Newton's method.
     bits = np.frexp(np.maximum(halves, 1))[1].astype(np.int64) - 1
     kept = np.minimum(bits, RECIPROCAL_BITS)
-    return np.asarray(powers * (_invert(halves, bits) >> (bits - kept)) >> (bits + kept - SHARE_BITS))
+    return np.asarray(powers * _invert(halves, bits, kept) >> (bits + kept - SHARE_BITS))
 
 
-def _invert(numbers: Array, bits: Array) -> Array:
-    """Reciprocals of so many bits by Newton's method, from one half; all products are cut."""
-    inverse, one = np.int64(1) << (bits - 1), np.int64(1) << bits
+def _invert(numbers: Array, bits: Array, kept: Array) -> Array:
+    """Reciprocals of so many of the bits that numbers have, by Newton's method from one half; all is cut."""
+    inverse, one = np.int64(1) << (kept - 1), np.int64(1) << bits
     for _ in range(TURNS):
-        inverse = inverse * (2 * one - (numbers * inverse >> bits)) >> bits
+        inverse = inverse * (2 * one - (numbers * inverse >> kept)) >> bits
     return np.asarray(inverse)

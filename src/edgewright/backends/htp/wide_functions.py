@@ -12,7 +12,7 @@ import numpy as np
 
 from edgewright.backends.cpu.sums import SumForm
 from edgewright.backends.htp.half_functions import find_half_table
-from edgewright.backends.htp.wide_moves import rescale_wide
+from edgewright.backends.htp.wide_moves import rescale_coarsely, rescale_wide
 from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -24,9 +24,11 @@ INTEGERS = 1 << 16
 UNITS, MOST_UNITS = 6144, INTEGERS - 1
 # Bits of the factor from steps of the input to units, and how many of them lie below a unit at most.
 FACTOR_BITS, MOST_SHIFT = 15, 15
-# What results are stored in before they get the scale of the output: even numbers.
+# What results are stored in before they get the scale of the output: even numbers of 65,536 parts of one.
 UNIT_RANGE = Encoding((1 / INTEGERS,), (0,), bitwidth=16)
 LARGEST_EVEN = INTEGERS - 2
+# The same of a hyperbolic tangent, which is a sigmoid with all its bits: from minus one on.
+BOTH_SIDES = Encoding((2 / INTEGERS,), (-INTEGERS // 2,), bitwidth=16)
 # Scales that are taken for the same.
 UNIT_SCALES = (np.float32(1 / INTEGERS), np.float32(1 / (INTEGERS - 1)))
 # A gate's one, by how much its input has to grow for that, and the power of two that is half a part of it.
@@ -44,19 +46,43 @@ def compute_sigmoid(graph: Graph, node: Node) -> SumForm | None:
         return None
     shares = find_sigmoid(x)
     if y.offsets[0] or np.float32(y.scales[0]) not in UNIT_SCALES:
-        shares = rescale_wide(UNIT_RANGE, y)[shares.astype(np.int64)] - y.offsets[0]
+        shares = _rescale(graph, node, UNIT_RANGE, y)[shares.astype(np.int64)] - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(shares, 0, INTEGERS - 1).astype(np.uint16))
 
 
+def compute_tangent(graph: Graph, node: Node) -> SumForm | None:
+    """Tanh: the sigmoid of twice a number, from its middle on."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None:
+        return None
+    units, is_negative = _count_units(x, 2 * UNITS)
+    upper = INTEGERS // 2 + read_results()["Tanh"][units]
+    stored = np.where(is_negative, INTEGERS - 1 - upper, upper)
+    steps = _rescale(graph, node, BOTH_SIDES, y)[stored] - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
+
+
+def _rescale(graph: Graph, node: Node, given: Encoding, y: Encoding) -> Array:
+    """The steps of the output that results are stored in, coarsely behind a product."""
+    maker = graph.producer(node.inputs[0])
+    is_coarse = maker is not None and maker.op.is_product
+    return rescale_coarsely(given, y) if is_coarse else rescale_wide(given, y)
+
+
 def find_sigmoid(x: Encoding) -> Array:
-    """Of each integer, in 65,536 parts of one."""
+    """Of each integer, in 65,536 parts of one; the last bit is lost."""
+    units, is_negative = _count_units(x, UNITS)
+    upper = (INTEGERS // 2 + read_results()["Tanh"][units]) & ~1
+    return np.asarray(np.where(is_negative, LARGEST_EVEN - upper, upper))
+
+
+def _count_units(x: Encoding, units: int) -> tuple[Array, Array]:
+    """How far each integer is from zero, in whole units of which one has so many; and which are negative."""
     whole = np.arange(INTEGERS) + float(x.offsets[0])
-    ratio = float(np.float32(x.scales[0])) * UNITS
+    ratio = float(np.float32(x.scales[0])) * units
     bits = min(MOST_SHIFT, FACTOR_BITS - 1 - int(np.floor(np.log2(ratio))))
     factor = np.floor(ratio * 2.0**bits + 0.5) / 2.0**bits
-    units = np.minimum(np.floor(np.abs(whole) * factor), MOST_UNITS).astype(np.int64)
-    upper = 2 * read_results()["Sigmoid"][units]
-    return np.asarray(np.where(whole >= 0, upper, LARGEST_EVEN - upper))
+    return np.minimum(np.floor(np.abs(whole) * factor), MOST_UNITS).astype(np.int64), whole < 0
 
 
 def gate_line(graph: Graph, node: Node) -> SumForm | None:
@@ -65,14 +91,14 @@ def gate_line(graph: Graph, node: Node) -> SumForm | None:
     if x is None or y is None:
         return None
     whole = np.arange(INTEGERS) + float(x.offsets[0])
-    moved = np.floor(whole * _keep_bits(x.scales[0] / y.scales[0]) + 0.5)
+    moved = np.floor(whole * keep_bits(x.scales[0] / y.scales[0]) + 0.5)
     steps = np.floor(moved * _find_gate(whole, x.scales[0]) / GATE_ONE + 0.5) - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
 def _find_gate(whole: Array, scale: float) -> Array:
     """A line from 0 to 1, which it does not reach; it is rounded to parts first, of small slopes to more."""
-    slope = _keep_bits(scale / STEEPNESS * GATE_ONE)
+    slope = keep_bits(scale / STEEPNESS * GATE_ONE)
     parts = 2.0 ** min(FEWEST_PARTS_BITS, int(np.floor(np.log2(slope))))
     line = np.floor(whole * slope + parts + 0.5) + GATE_ONE // 2
     return np.asarray(np.clip(line, 0, GATE_ONE - 1))
@@ -96,11 +122,11 @@ def gate_curve(graph: Graph, node: Node) -> SumForm | None:
     if x is None or y is None:
         return None
     whole = np.arange(INTEGERS) + float(x.offsets[0])
-    units = np.floor(np.abs(whole) * _keep_bits(x.scales[0] * CURVE_UNITS) + 0.5)
+    units = np.floor(np.abs(whole) * keep_bits(x.scales[0] * CURVE_UNITS) + 0.5)
     upper = read_results()["Gelu"][np.minimum(units, MOST_UNITS).astype(np.int64)]
     gate = np.where(whole >= 0, upper, np.maximum(CURVE_ONE - upper, 0))
     gated = np.floor(np.abs(whole) * gate / CURVE_ONE + 0.5)
-    steps = np.sign(whole) * np.floor(gated * _keep_bits(x.scales[0] / y.scales[0])) - y.offsets[0]
+    steps = np.sign(whole) * np.floor(gated * keep_bits(x.scales[0] / y.scales[0])) - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
@@ -120,7 +146,7 @@ def find_logarithms(graph: Graph, node: Node) -> SumForm | None:
     return SumForm({node.inputs[0]: x}, table=np.clip(whole, 0, INTEGERS - 1).astype(np.uint16))
 
 
-def _keep_bits(number: float) -> float:
+def keep_bits(number: float) -> float:
     """A number with 15 bits."""
     unit = 2.0 ** (int(np.floor(np.log2(number))) - FACTOR_BITS + 1)
     return float(np.rint(number / unit) * unit)

@@ -14,7 +14,7 @@ from edgewright.ops.norm import LayerNorm
 
 # The largest weight, and what stands for one.
 LARGEST_WEIGHT, WEIGHT_ONE = 0x7FFF, 1 << 15
-FACTOR_BITS, MEAN_BITS = 16, 24
+FACTOR_BITS = 16
 TINY = float(np.finfo(np.float32).tiny)
 
 
@@ -35,7 +35,6 @@ def normalize_wide(graph: Graph, node: Node) -> SumForm | None:
         spread_numbers(whole, norm.axes, rank),
         spread_numbers(added, norm.axes, rank),
         FACTOR_BITS,
-        MEAN_BITS,
     )
     return SumForm({node.inputs[0]: x}, {}, (Step("Cast", to=DType.FLOAT_32),), norm=rows)
 

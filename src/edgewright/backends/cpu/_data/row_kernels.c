@@ -25,11 +25,10 @@ static int64_t multiply_cut(int64_t first, int64_t second, int64_t bits) {
 }
 
 /* A reciprocal of so many bits by Newton's method, from one half. */
-static int64_t invert_whole(int64_t number, int64_t bits) {
-  const int64_t one = (int64_t)1 << bits;
-  int64_t inverse = one >> 1;
+static int64_t invert_whole(int64_t number, int64_t bits, int64_t kept) {
+  int64_t inverse = ((int64_t)1 << kept) >> 1;
   for (int turn = 0; turn < TURNS; turn++)
-    inverse = multiply_cut(inverse, 2 * one - multiply_cut(number, inverse, bits), bits);
+    inverse = multiply_cut(inverse, ((int64_t)2 << bits) - multiply_cut(number, inverse, kept), bits);
   return inverse;
 }
 
@@ -47,7 +46,7 @@ static void share_words(const uint16_t *restrict given, const int32_t *restrict 
   const int64_t half = sum >> 1;
   while (half >> (bits + 1)) bits++;
   const int64_t kept = bits < RECIPROCAL_BITS ? bits : RECIPROCAL_BITS;
-  const int64_t inverse = invert_whole(half, bits) >> (bits - kept), shift = bits + kept - SHARE_BITS;
+  const int64_t inverse = invert_whole(half, bits, kept), shift = bits + kept - SHARE_BITS;
   for (int64_t i = 0; i < width; i++) {
     const int64_t share = multiply_cut(out[i], inverse, shift);
     out[i] = (uint16_t)(share < 0 ? 0 : share < 65535 ? share : 65535);
@@ -345,30 +344,38 @@ static Status compute_half_means(void *state, void *context) {
   return NULL;
 }
 
-/* How rows of 16 bits are normalized: units are the last of the bits that a number between 1 and 2 keeps. */
+/* How rows of 16 bits are normalized: the unit is the last of the bits that a number between 1 and 2 keeps. */
 typedef struct {
-  double epsilon, factor, factor_unit, mean_unit, zero;
+  double epsilon, factor, factor_unit, zero;
 } Norm;
 
-/* Halfway through 16 bits: squares of distances from here have fewer bits. */
-static const double MIDDLE = 32768.0;
+/* Both parts of a sum, of 16 bits each, times one over the number of what was added. */
+static double find_mean(int64_t total, double count) {
+  const double share = 1.0f / (float)count, share_unit = find_wide_unit(share) * 0x1p+22;
+  const double high = (double)(total & ~(int64_t)0xFFFF), low = (double)(total & 0xFFFF);
+  double mean, unit, rest, rest_unit;
+  hold(high * share, find_wide_unit(high) * share_unit, &mean, &unit);
+  hold(low * share, find_wide_unit(low) * share_unit, &rest, &rest_unit);
+  add_one(&mean, &unit, rest, rest_unit);
+  return mean;
+}
 
 static void normalize_row(const Norm *norm, const uint16_t *restrict given, const double *restrict weights,
                           const double *restrict added, uint16_t *restrict out, int64_t width) {
   const double count = (double)width;
   float steps[BLOCK];
   int64_t total = 0, squares = 0;
+  /* From halfway through 16 bits: squares of distances from there have fewer bits. */
   for (int64_t i = 0; i < width; i++) {
     const int32_t moved = given[i] - 32768;
     total += moved;
     squares += (int64_t)moved * moved;
   }
   const double sum = (double)total, variance = ((double)squares * count - sum * sum) / (count * count);
-  double factor = norm->factor / sqrt(variance + norm->epsilon), mean = (sum + count * MIDDLE) / count;
+  const double mean = find_mean(total + width * 32768, count);
+  double factor = norm->factor / sqrt(variance + norm->epsilon);
   const double factor_unit = find_power(factor) * norm->factor_unit;
-  const double mean_unit = find_power(mean > 1.0 ? mean : 1.0) * norm->mean_unit;
   factor = nearbyint(factor / factor_unit) * factor_unit;
-  mean = (floor(mean / mean_unit) + 1.0) * mean_unit;
   for (int64_t at = 0; at < width; at += BLOCK) {
     const int64_t part = width - at < BLOCK ? width - at : BLOCK;
     for (int64_t i = 0; i < part; i++)
@@ -383,7 +390,7 @@ static Status compute_norm(void *state, void *context) {
   const uint16_t *given = read_input(context, 0, &shape);
   const double *operands = read_input(context, 1, &rows);
   const double *numbers = read_input(context, 2, &ignored);
-  const Norm norm = {numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]};
+  const Norm norm = {numbers[0], numbers[1], numbers[2], numbers[3]};
   const int64_t width = rows.sizes[1];
   uint16_t *out = make_output(context, 0, &shape);
   (void)state;
