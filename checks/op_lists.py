@@ -23,6 +23,7 @@ EXCEPTIONS = {
     "artifacts/qdq_onnx/opset.py": "ops of ONNX that have the names of QNN's",
     "backends/cpu/": "the kernels of the engine",
     "backends/htp/arithmetic.py": "which rounding rule is for which op",
+    "backends/htp/halves.py": "which ops are others in half precision",
     "backends/htp/library_kernels.py": "the kernels of the library that are special",
     "backends/htp/products.py": "which axis of the weights is that of the output",
     "quantize/calibrate.py": "what is measured: least, largest, sum",

@@ -355,6 +355,12 @@ CASES: dict[str, Draw] = {
     "ReduceMean, channels": partial(apply, op=ReduceMean(axes=(3,), keep_dims=True)),
     "ReduceSum, channels": partial(apply, op=ReduceSum(axes=(3,), keep_dims=True)),
     "ResizeBilinear, x2": partial(apply, op=ResizeBilinear(size=(24, 24), half_pixel_centers=True)),
+    "ResizeBilinear, x2, from the corner": partial(apply, op=ResizeBilinear(size=(24, 24))),
+    "ResizeBilinear, x4, from the corner": partial(apply, op=ResizeBilinear(size=(48, 48))),
+    "ResizeBilinear, x2, corners aligned": partial(
+        apply, op=ResizeBilinear(size=(23, 23), align_corners=True)
+    ),
+    "ResizeBilinear, x1.5": partial(apply, op=ResizeBilinear(size=(18, 18), half_pixel_centers=True)),
     "ResizeNearestNeighbor, x2": partial(apply, op=ResizeNearestNeighbor(size=(24, 24))),
     "Relu": partial(apply, op=Relu()),
     "Relu6": partial(apply, op=Relu6(), spread=8.0),

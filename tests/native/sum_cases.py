@@ -22,9 +22,11 @@ from edgewright.ops.elementwise import (
 )
 from edgewright.ops.elementwise_unary import ElementWiseNeg
 from edgewright.ops.matmul import FullyConnected, MatMul
+from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.quant import Convert
 from edgewright.ops.reduce_softmax import Softmax
 from tests.native.equality_cases import draw
+from tests.native.random_nets import RandomNet
 from tests.native.wide_cases import WIDE_EXACT
 
 KINDS = ("conv", "strided", "few", "pointwise", "sparse", "depthwise", "strided_depthwise", "product")
@@ -237,12 +239,28 @@ DRAWN = (
 )
 # Of 16 bits.
 DRAWN_WIDE = ("Conv2d + Tanh", "LayerNorm", "Softmax, 4", "Softmax, 197")
+# Of the same page in half precision.
+DRAWN_HALVES = (
+    "PoolAvg2d, 2x2",
+    "PoolAvg2d, 3x3",
+    "PoolAvg2d, 3x3, padded",
+    "ResizeBilinear, x2",
+    "ResizeBilinear, x4, from the corner",
+    "ResizeBilinear, x2, corners aligned",
+)
 
 
 def drawn(case: str, form: str = "w8a8") -> tuple[Graph, dict[str, Array]]:
     """The first network of a case."""
     net, output = draw(case, form, 0)
     return net.finish(output)
+
+
+def tiled(size: int) -> tuple[Graph, dict[str, Array]]:
+    """A pool of floats without overlaps."""
+    net = RandomNet("fp16", np.random.default_rng(size))
+    pool = PoolAvg2d(filter_size=(size, size), stride=(size, size), pad_amount=((0, 0), (0, 0)))
+    return net.finish(net.add(pool, net.add_input(1, 16, 16, 40)))
 
 
 # What the simulation computes to the last bit. One scale for all rows of 4 bits is refused by the library.
@@ -275,5 +293,7 @@ EXACT: dict[str, Callable[[], tuple[Graph, dict[str, Array]]]] = {
     "matmul": multiplied,
     **{f"drawn-{case}": partial(drawn, case) for case in DRAWN},
     **{f"drawn-wide-{case}": partial(drawn, case, "w8a16") for case in DRAWN_WIDE},
+    **{f"tiled-fp16-{size}": partial(tiled, size) for size in (4, 8)},
+    **{f"drawn-fp16-{case}": partial(drawn, case, "fp16") for case in DRAWN_HALVES},
     **WIDE_EXACT,
 }

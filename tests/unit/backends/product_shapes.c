@@ -18,6 +18,7 @@ static void *find_room(size_t size) {
 #include "sum_kernels.c"
 #include "product_kernels.c"
 #include "row_kernels.c"
+#include "half_kernels.c"
 #include "registered_ops.c"
 #undef malloc
 

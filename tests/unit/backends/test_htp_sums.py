@@ -23,7 +23,7 @@ from edgewright.ops.elementwise import ElementWiseAdd
 from edgewright.ops.elementwise_unary import ElementWiseLog
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.reduce_softmax import Softmax
-from tests.native.sum_cases import DRAWN, DRAWN_WIDE, EXACT, KINDS, long_kernel, weighted
+from tests.native.sum_cases import DRAWN, DRAWN_HALVES, DRAWN_WIDE, EXACT, KINDS, long_kernel, weighted
 
 # CRC-32 of what the emulator stores; recorded and checked by tests/native/test_exact.py.
 GENUINE = json.loads((Path(__file__).parents[2] / "golden" / "htp_exact.json").read_text())
@@ -39,7 +39,9 @@ def test_the_simulation_stores_what_the_emulator_stored(case: str) -> None:
     assert zlib.crc32(run(case, "htp-sim").tobytes()) == GENUINE[case]
 
 
-@pytest.mark.parametrize("case", [*DRAWN, *(f"wide-{case}" for case in DRAWN_WIDE)])
+@pytest.mark.parametrize(
+    "case", [*DRAWN, *(f"wide-{case}" for case in DRAWN_WIDE), *(f"fp16-{case}" for case in DRAWN_HALVES)]
+)
 def test_the_engines_own_ops_store_the_same(monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     monkeypatch.setenv(SWITCH, "0")
     find_kernels.cache_clear()

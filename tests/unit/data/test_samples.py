@@ -198,7 +198,8 @@ def test_folders_named_by_words_and_labels_of_another_count_are_said_not_to_be_u
 
 def test_a_missing_input_is_given_with_the_samples_or_made_a_constant():
     graph = parse(
-        "graph g {\n  input x: float_32[1,2]\n  input rate: float_32[1]\n  y = ElementWiseAdd(x, rate)\n  output y\n}\n"
+        "graph g {\n  input x: float_32[1,2]\n  input rate: float_32[1]\n"
+        "  y = ElementWiseAdd(x, rate)\n  output y\n}\n"
     )
     with (
         spell_options({"input_values": "--input_value"}),

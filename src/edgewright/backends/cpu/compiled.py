@@ -27,7 +27,10 @@ _COMPILERS = ("cc", "gcc", "clang")
 # Each step is one operation of IEEE 754: nothing may be merged, and nobody looks at errno or at traps.
 _FLAGS = ("-O3", "-std=c11", "-shared", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math")
 # One program: each needs what those before it define.
-_SOURCES = ("sum_kernels.c", "product_kernels.c", "row_kernels.c", "registered_ops.c")
+_SOURCES = (
+    *("sum_kernels.c", "product_kernels.c", "odd_floats.c", "row_kernels.c", "half_kernels.c"),
+    "registered_ops.c",
+)
 _LONGEST_SECONDS = 60
 _LONGEST_MESSAGE = 300
 _OTHERS_MAY_WRITE = 0o022

@@ -105,7 +105,7 @@ def _sum_columns(image: Array, first: int) -> Held:
     rows, columns = image.shape[1:3]
     for places, is_filled in _list_places(rows, columns, first):
         for row, column in places:
-            number = _widen(image[:, row, column])
+            number = widen(image[:, row, column])
             total = number if total is None else total + number
         if is_filled and total is not None:
             total = total.fill()
@@ -123,7 +123,7 @@ def _list_places(rows: int, columns: int, first: int) -> Iterator[tuple[list[tup
         yield [(row, column) for row in range(whole, rows)], True
 
 
-def _widen(numbers: Array) -> Held:
+def widen(numbers: Array) -> Held:
     """Numbers of an image, which are half a unit farther from zero."""
     units = _find_wide_unit(numbers)
     half = np.exp2(units - 1.0)

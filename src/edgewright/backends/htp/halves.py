@@ -8,6 +8,7 @@ import numpy as np
 
 from edgewright.backends.cpu.halves import HalfArithmetic
 from edgewright.backends.htp.half_functions import find_half_table
+from edgewright.backends.htp.half_pools import write_filter
 from edgewright.backends.htp.library_op import LibraryOp
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
@@ -19,6 +20,7 @@ from edgewright.ops.cast import Cast
 from edgewright.ops.conv import DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseDivide, ElementWiseMultiply
 from edgewright.ops.elementwise_unary import Reciprocal
+from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.quant import Convert
 from edgewright.passes.target.datatypes import replace_dtypes
 from edgewright.passes.target.narrow_float import narrow_float
@@ -137,6 +139,7 @@ def _invert_divisor(graph: Graph, node: Node) -> None:
 REWRITES: dict[type[Op], Callable[[Graph, Node], None]] = {
     ElementWiseDivide: _invert_divisor,
     HardSigmoid: _halve_line,
+    PoolAvg2d: write_filter,
 }
 
 

@@ -10,6 +10,15 @@ import numpy as np
 
 from edgewright.backends.cpu.registry import Lowering
 from edgewright.backends.htp.half_means import average_halves, is_whole_mean, is_whole_pool, write_half_means
+from edgewright.backends.htp.half_pools import (
+    average_tiles,
+    is_smoothed,
+    is_tiled,
+    smooth_halves,
+    write_smoothing,
+    write_tiles,
+)
+from edgewright.backends.htp.half_resizes import enlarge_halves, is_enlarged, write_enlarged
 from edgewright.backends.htp.half_shares import share_halves
 from edgewright.backends.htp.library_op import (
     Kernel,
@@ -37,6 +46,7 @@ from edgewright.ops.rearrange_slice import Split
 from edgewright.ops.reduce import ReduceMean
 from edgewright.ops.reduce_order import TopK
 from edgewright.ops.reduce_softmax import Softmax
+from edgewright.ops.resize import ResizeBilinear
 from edgewright.ops.resize_sample import ExtractGlimpse
 from edgewright.ops.suppression import suppress_boxes
 
@@ -68,18 +78,17 @@ def with_library_kernels(graph: Graph, model: Graph) -> Graph:
                 given=tuple(model.types[value] for value in before.inputs),
                 made=tuple(model.output_types(before)),
                 results=tuple(simulated.output_types(node)),
-                write=WRITERS.get(type(before.op)),
+                write=WRITERS.get(chosen[node.name]),
             )
     return simulated
 
 
 def _choose_kernel(model: Graph, before: Node, node: Node) -> Kernel | None:
-    rule = KERNELS.get(type(before.op))
-    if rule is None or type(node.op) is not type(before.op) or not all(before.inputs):
+    rules = KERNELS.get(type(before.op), ())
+    if type(node.op) is not type(before.op) or not all(before.inputs):
         return None
-    applies, kernel = rule
     given, made = model.input_types(before), model.output_types(before)
-    return kernel if applies(before.op, given, made) else None  # type: ignore[arg-type]
+    return next((kernel for applies, kernel in rules if applies(before.op, given, made)), None)  # type: ignore[arg-type]
 
 
 def _clip(array: Array, kind: TensorType) -> Array:
@@ -217,21 +226,28 @@ def _share(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
 
 
 Applies = Callable[[Op, Types, Types], bool]
-KERNELS: dict[type[Op], tuple[Applies, Kernel]] = {
-    Cast: (_is_own_cast, _cast),
-    ElementWiseNot: (_is_fixed, _negate),
-    ExtractGlimpse: (_is_fixed, _copy_stored),
-    MultiClassNms: (_is_listing_boxes, _keep_boxes),
-    Nv12ToRgb: (_is_fixed, _show_bytes),
-    OneHot: (_has_index, _mark_classes),
-    PoolAvg2d: (is_whole_pool, average_halves),
-    ReduceMean: (is_whole_mean, average_halves),
-    Softmax: (_has_shares, _share),
-    Split: (_has_32_bits, _copy_stored),
-    TopK: (_is_any, _take_last_first),
+KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
+    Cast: ((_is_own_cast, _cast),),
+    ElementWiseNot: ((_is_fixed, _negate),),
+    ExtractGlimpse: ((_is_fixed, _copy_stored),),
+    MultiClassNms: ((_is_listing_boxes, _keep_boxes),),
+    Nv12ToRgb: ((_is_fixed, _show_bytes),),
+    OneHot: ((_has_index, _mark_classes),),
+    PoolAvg2d: (
+        (is_whole_pool, average_halves),
+        (is_tiled, average_tiles),
+        (is_smoothed, smooth_halves),
+    ),
+    ReduceMean: ((is_whole_mean, average_halves),),
+    ResizeBilinear: ((is_enlarged, enlarge_halves),),
+    Softmax: ((_has_shares, _share),),
+    Split: ((_has_32_bits, _copy_stored),),
+    TopK: ((_is_any, _take_last_first),),
 }
-WRITERS: dict[type[Op], Lowering] = {
-    PoolAvg2d: write_half_means,
-    ReduceMean: write_half_means,
-    Softmax: write_shares,
+WRITERS: dict[Kernel, Lowering] = {
+    average_halves: write_half_means,
+    average_tiles: write_tiles,
+    enlarge_halves: write_enlarged,
+    smooth_halves: write_smoothing,
+    _share: write_shares,
 }

@@ -72,6 +72,7 @@ static const int WIDE_IMAGES[] = {UINT16_TYPE, INT8_TYPE, FLOAT_TYPE, FLOAT_TYPE
 static const int BYTE_ROWS[] = {UINT8_TYPE, DOUBLE_TYPE, DOUBLE_TYPE};
 static const int WORD_ROWS[] = {UINT16_TYPE, INT32_TYPE, INT32_TYPE};
 static const int HALF_ROWS[] = {FLOAT_TYPE, DOUBLE_TYPE};
+static const int HALF_IMAGES[] = {FLOAT_TYPE, DOUBLE_TYPE, DOUBLE_TYPE, DOUBLE_TYPE};
 static const int BYTE_TO_BYTE[] = {UINT8_TYPE, UINT8_TYPE};
 static const int BYTE_TO_SIGNED[] = {UINT8_TYPE, INT16_TYPE};
 static const int WORD_TO_BYTE[] = {UINT16_TYPE, UINT8_TYPE};
@@ -108,6 +109,9 @@ static Op OPS[] = {
     DECLARE(word_shares, bytes, "ShareWords", WORD_ROWS, 3, UINT16_TYPE, 1),
     DECLARE(half_shares, bytes, "ShareHalves", HALF_ROWS, 2, FLOAT_TYPE, 1),
     DECLARE(half_means, bytes, "MeanHalves", HALF_ROWS, 2, FLOAT_TYPE, 1),
+    DECLARE(half_tiles, bytes, "AverageTiles", HALF_IMAGES, 1, FLOAT_TYPE, 1),
+    DECLARE(half_smoothing, bytes, "SmoothHalves", HALF_IMAGES, 2, FLOAT_TYPE, 1),
+    DECLARE(half_enlarging, bytes, "EnlargeHalves", HALF_IMAGES, 4, FLOAT_TYPE, 1),
     DECLARE(byte_to_byte, bytes, "LookUp8To8", BYTE_TO_BYTE, 2, UINT8_TYPE, 1),
     DECLARE(byte_to_word, bytes, "LookUp8ToSigned16", BYTE_TO_SIGNED, 2, INT16_TYPE, 1),
     DECLARE(word_to_byte, bytes, "LookUp16To8", WORD_TO_BYTE, 2, UINT8_TYPE, 1),

@@ -7,8 +7,6 @@ enum { EXPONENT_BITS = 22, POWER_BITS = 16, SHARE_BITS = 15, RECIPROCAL_BITS = 1
 enum { TERMS = 4, GUESS = 0x5F3759DF };
 /* Rows of fewer numbers keep all bits of their powers. */
 enum { FEWEST_ROUNDED = 5 };
-/* Of a double: where its exponent begins, and what stands for 0 there. */
-enum { EXPONENT_PLACE = 52, EXPONENT_ZERO = 1023, EXPONENT_MASK = 0x7FF };
 /* Powers of more than this are less than any unit; within the nearest distance they are the largest one. */
 static const double FARTHEST = 40.0;
 static const double LOG2_E = 0x1.71547652b82fep+0, NEAREST = 0x1p-24, HEIGHT = 1.4999995, HALF_MOST = 1024.0;
@@ -67,38 +65,6 @@ static Status compute_word_shares(void *state, void *context) {
   for (int64_t row = 0; row < rows; row++)
     share_words(given + row * width, powers, units[0], out + row * width, width);
   return NULL;
-}
-
-/* The largest power of two that is no larger than a number above zero. */
-static inline double find_power(double number) {
-  uint64_t bits;
-  memcpy(&bits, &number, sizeof bits);
-  bits &= (uint64_t)EXPONENT_MASK << EXPONENT_PLACE;
-  memcpy(&number, &bits, sizeof bits);
-  return number;
-}
-
-static inline double make_power(int64_t exponent) {
-  const uint64_t bits = (uint64_t)(EXPONENT_ZERO + exponent) << EXPONENT_PLACE;
-  double power;
-  memcpy(&power, &bits, sizeof power);
-  return power;
-}
-
-/* The unit of a number that becomes one of 11 bits: as HTP holds it, half a unit is always part of it. */
-static inline double find_half_unit(double number) {
-  const double power = find_power(number);
-  return (power > 0x1p-14 ? power : 0x1p-14) * 0x1p-9;
-}
-
-/* The nearest number that can be held, of a unit or of twice that (backends/htp/odd_floats.py). */
-static inline double settle(double number, double *unit, double most) {
-  const double own = *unit, whole = nearbyint(number / own - 0.5), near = (whole + 0.5) * own;
-  const double far = (nearbyint(number / (2 * own) - 0.5) + 0.5) * (2 * own);
-  const double gap = fabs(near - number) - fabs(far - number);
-  const int is_coarse = (whole >= most) | (whole < -most) | (gap > 0) | ((gap == 0) & (far < near));
-  *unit = is_coarse ? 2 * own : own;
-  return is_coarse ? far : near;
 }
 
 /* In whole units of the coarser of two numbers, multiples of four of which cannot be held. */
@@ -251,100 +217,7 @@ static Status compute_half_shares(void *state, void *context) {
   return NULL;
 }
 
-/* Sums of the places of an image, a channel in each lane, as backends/htp/half_means.py has them. */
-typedef struct {
-  double numbers[BLOCK], units[BLOCK];
-} Held;
-
-enum { ROWS = 4 };
-static const double WIDE_MOST = 0x1p+23, NOTHING = 0x1p-151;
-
-static inline double find_wide_unit(double number) {
-  const double power = find_power(number) * 0x1p-22;
-  return power > 2 * NOTHING ? power : 2 * NOTHING;
-}
-
-static inline void hold(double number, double unit, double *held, double *held_unit) {
-  const double settled = settle(number, &unit, WIDE_MOST);
-  *held = number == 0 ? NOTHING : settled;
-  *held_unit = number == 0 ? 2 * NOTHING : unit;
-}
-
-static inline void add_one(double *number, double *unit, double other, double other_unit) {
-  const double own = find_wide_unit(*number), others = find_wide_unit(other);
-  const double finer = *unit < other_unit ? *unit : other_unit, coarser = own > others ? own : others;
-  hold(*number + other, finer > coarser ? finer : coarser, number, unit);
-}
-
-static void fill_held(Held *restrict held, int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    hold(held->numbers[i], find_wide_unit(held->numbers[i]), &held->numbers[i], &held->units[i]);
-}
-
-static void add_held(Held *restrict held, const Held *restrict other, int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    add_one(&held->numbers[i], &held->units[i], other->numbers[i], other->units[i]);
-}
-
-static void add_place(Held *restrict held, const float *restrict given, int is_first, int64_t count) {
-  Held place;
-  for (int64_t i = 0; i < count; i++) {
-    const double unit = find_wide_unit(given[i]), half = 0.5 * unit;
-    place.numbers[i] = given[i] < 0 ? given[i] - half : given[i] + half;
-    place.units[i] = unit;
-  }
-  if (is_first) *held = place;
-  else add_held(held, &place, count);
-}
-
-/* Of every other column; rows of an image are so many numbers long, and so are places. */
-static void sum_columns(Held *held, const float *given, int64_t rows, int64_t columns, int64_t first,
-                        int64_t channels, int64_t count) {
-  const int64_t whole = rows - rows % ROWS;
-  int is_first = 1;
-  for (int64_t top = 0; top < rows; top += ROWS)
-    for (int64_t column = first; column < columns; column += 2) {
-      const int64_t bottom = top < whole ? top + ROWS : rows;
-      for (int64_t row = top; row < bottom; row++, is_first = 0)
-        add_place(held, given + (row * columns + column) * channels, is_first, count);
-      if (top == whole) fill_held(held, count);
-    }
-}
-
-static void average_image(const float *given, const Shape *shape, const double *share, float *out, int64_t count) {
-  const int64_t rows = shape->sizes[1], columns = shape->sizes[2], channels = shape->sizes[3];
-  Held even, odd;
-  sum_columns(&even, given, rows, columns, 0, channels, count);
-  if (columns > 1) {
-    sum_columns(&odd, given, rows, columns, 1, channels, count);
-    add_held(&even, &odd, count);
-  } else fill_held(&even, count);
-  for (int64_t i = 0; i < count; i++) {
-    double mean, unit;
-    hold(even.numbers[i] * share[0], even.units[i] * share[1] * 0x1p+22, &mean, &unit);
-    out[i] = round_half(mean);
-  }
-}
-
-static Status compute_half_means(void *state, void *context) {
-  Shape shape, ignored;
-  const float *given = read_input(context, 0, &shape);
-  const double *share = read_input(context, 1, &ignored);
-  const int64_t channels = shape.sizes[3], size = shape.sizes[1] * shape.sizes[2] * channels;
-  Shape made = shape;
-  made.sizes[1] = made.sizes[2] = 1;
-  float *out = make_output(context, 0, &made);
-  (void)state;
-  if (shape.count == 0) return NULL;
-  if (out == NULL) return fail();
-  for (int64_t image = 0; image < shape.sizes[0]; image++)
-    for (int64_t at = 0; at < channels; at += BLOCK)
-      average_image(given + image * size + at, &shape, share, out + image * channels + at,
-                    channels - at < BLOCK ? channels - at : BLOCK);
-  return NULL;
-}
-
-/* How rows of 16 bits are normalized: the unit is the last of the bits that a number between 1 and 2 keeps. */
+/* How rows of 16 bits are normalized: units are the last of the bits that a number between 1 and 2 keeps. */
 typedef struct {
   double epsilon, factor, factor_unit, zero;
 } Norm;
