@@ -17,6 +17,7 @@ static void *find_room(size_t size) {
 #define malloc find_room
 #include "sum_kernels.c"
 #include "product_kernels.c"
+#include "odd_floats.c"
 #include "row_kernels.c"
 #include "half_kernels.c"
 #include "registered_ops.c"
