@@ -30,7 +30,8 @@ MOST_PLACES = 1 << 14
 def is_tiled(op: Op, given: Sequence[TensorType], made: Sequence[TensorType]) -> bool:
     """Whether an image of floats is halved once, twice or three times."""
     pool = cast("PoolAvg2d", op)
-    return _is_half(given, made) and pool.stride == pool.filter_size in TILES and not _is_padded(pool)
+    has_rest = pool.is_ceil() or _is_padded(pool)
+    return _is_half(given, made) and pool.stride == pool.filter_size in TILES and not has_rest
 
 
 def is_smoothed(op: Op, given: Sequence[TensorType], made: Sequence[TensorType]) -> bool:
