@@ -109,6 +109,13 @@ def small_pool(height, width, size):
     return net, [net.add(op, "x")]
 
 
+def pool(size, stride, pads, *, is_counted=False):
+    net = Chain(1, 24, 20, 32)
+    sides = tuple((side, side) if isinstance(side, int) else side for side in pads)
+    op = PoolAvg2d(filter_size=size, stride=stride, pad_amount=sides, count_pad_for_edges=is_counted)
+    return net, [net.add(op, "x")]
+
+
 def as_many_heads_as_tokens():
     """The end of an attention: heads are joined and projected."""
     net = Chain(4, 4, 4, 20)
@@ -164,6 +171,14 @@ CASES = {
     "pool_of_one_element": lambda: small_pool(1, 1, 3),
     "pool_of_a_row": lambda: small_pool(1, 4, 3),
     "pool_of_less_than_its_window": lambda: small_pool(4, 4, 5),
+    "pool_of_tiles": lambda: pool((4, 4), (4, 4), (0, 0)),
+    "pool_of_tiles_with_a_rest": lambda: pool((8, 8), (8, 8), (0, 0)),
+    "pool_of_long_tiles": lambda: pool((6, 10), (6, 10), (0, 0)),
+    "pool_of_9x9_places": lambda: pool((9, 9), (2, 2), (0, 0)),
+    "pool_padded_around": lambda: pool((5, 5), (2, 2), (2, 2)),
+    "pool_padded_behind": lambda: pool((2, 2), (1, 1), ((0, 1), (0, 1))),
+    "pool_of_counted_padding": lambda: pool((2, 2), (2, 2), (1, 1), is_counted=True),
+    "pool_padded_above_and_below": lambda: pool((3, 1), (1, 1), (1, 0)),
     "layer_norm_of_rows": lambda: norm(LayerNorm, (1,)),
     "layer_norm_of_planes": lambda: norm(LayerNorm, (2, 3)),
     "turned_layer_norm": lambda: turned_norm(LayerNorm, 1, 4, 8, 16),

@@ -11,6 +11,7 @@ from edgewright.backends.htp.phases import with_phases
 from edgewright.backends.htp.signs import with_unsigned
 from edgewright.backends.htp.wide_factors import with_raised_scales, with_wide_factors
 from edgewright.ir.graph import Graph
+from edgewright.passes.htp.filter_pools import with_filtered_pools
 from edgewright.passes.htp.unroll_recurrent import with_steps
 
 __all__ = ["HtpFastSimBackend", "HtpSimBackend"]
@@ -28,7 +29,9 @@ class HtpSimBackend:
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session for a graph; floats are computed in half precision, the NPU has no others."""
         outputs = (*graph.outputs, *options.extra_outputs)
-        plain = with_unsigned(with_wide_factors(with_raised_scales(with_steps(graph, outputs))), outputs)
+        plain = with_unsigned(
+            with_wide_factors(with_raised_scales(with_filtered_pools(with_steps(graph, outputs)))), outputs
+        )
         halved = with_halves(plain, outputs)
         fused = with_fusions(with_phases(halved)) if self.arithmetic else halved
         ready = with_library_kernels(fused, graph)
