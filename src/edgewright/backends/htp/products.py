@@ -170,7 +170,8 @@ class Product:
             real = self.bias.astype(np.float32) * sums
         else:
             real = self.graph.constants[self.node.inputs[2]].astype(np.float32) * np.float32(stored.scales[0])
-        return added_bias(real, float(sums) * unit, is_per_channel=weights.axis is not None)
+        is_per_channel = weights.axis is not None
+        return added_bias(real, float(sums) * unit, is_per_channel=is_per_channel, is_whole=self.is_fine)
 
 
 def is_byte_product(graph: Graph, node: Node) -> bool:
@@ -232,7 +233,7 @@ def round_product(graph: Graph, node: Node) -> SumForm | None:
         steps = pass_sums(factor, unit)
     else:
         unit, steps = factor.cut, cut_sums(factor.value / factor.cut)
-    return _write_form(product, unit, product.bias if product.is_fine else product.add_bias(), steps)
+    return _write_form(product, unit, product.add_bias(), steps)
 
 
 def _round_wide(product: Product) -> SumForm | None:
@@ -244,8 +245,7 @@ def _round_wide(product: Product) -> SumForm | None:
     wide = split_input(product.x, total, is_cut=not product.is_fine)
     slopes = find_bend(product.graph, product.node) if product.is_bending else None
     if product.is_fine:
-        added = product.bias if product.bias.size else np.zeros(total.shape)
-        steps = _round_wide_whole(product, factor, added)
+        steps = _round_wide_whole(product, factor, product.add_bias())
     elif slopes is not None:
         added = add_zero(product.x, total) + product.add_bias(256.0)
         steps = round_bent_wide(find_steps(product.x, product.y, product.scales), added, slopes)
