@@ -44,6 +44,7 @@ from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.windows import Geometry
+from edgewright.passes.htp.fit_biases import SAME
 from edgewright.passes.htp.raise_small_scales import find_whole_sums, has_own_filters
 
 WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
@@ -342,5 +343,7 @@ def _find_bias(graph: Graph, node: Node) -> Array | None:
     # A transposed convolution in groups has scales for the channels of one group only.
     if len(weights.scales) not in (1, graph.constants[name].size):
         return None
-    real = graph.constants[name].astype(np.float64) * np.asarray(encoding.scales)
-    return np.asarray(np.rint(real / (x.scales[0] * np.asarray(weights.scales))))
+    stored, sums = graph.constants[name].astype(np.float64), x.scales[0] * np.asarray(weights.scales)
+    if weights.axis is not None and np.allclose(encoding.scales, sums, rtol=SAME):
+        return stored
+    return np.asarray(np.rint(stored * np.asarray(encoding.scales) / sums))
