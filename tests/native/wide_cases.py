@@ -11,7 +11,7 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Elu, Gelu, HardSwish, Relu, Sigmoid, Tanh
-from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMultiply
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMaximum, ElementWiseMultiply
 from edgewright.ops.elementwise_unary import ElementWiseExp
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.rearrange import Concat
@@ -52,6 +52,14 @@ def combine(op: Op, x: Numbers, y: Numbers, shape: tuple[int, ...] = SHAPE) -> C
     return graph, {"x": np.arange(1 << 16, dtype=np.uint16).reshape(SHAPE), "z": other}
 
 
+def add_number() -> Case:
+    """A number of a hundredth of a step is added; the factor of the input is rounded up to one."""
+    graph, feed = build_function(ElementWiseAdd(), (9.438086e-5, -1331), (9.438087e-5, -1330))
+    number = TensorType((1,), DType.UFIXED_POINT_16, None, Encoding((1.5259e-9,), (0,), bitwidth=16))
+    graph.node("n").inputs.append(graph.add_constant("c", np.array([22741], np.uint16), number))
+    return graph, feed
+
+
 def gate(x: Numbers, y: Numbers) -> Case:
     """SiLU of every integer."""
     graph, feed = build_function(Sigmoid(), x, UNIT_RANGE)
@@ -90,5 +98,7 @@ def _list_cases(number: int, x: Numbers, y: Numbers) -> dict[str, Callable[[], C
 
 
 WIDE_EXACT = {
+    "wide-add-number": add_number,
+} | {
     name: case for number, (x, y) in enumerate(ENCODINGS) for name, case in _list_cases(number, x, y).items()
 }

@@ -11,6 +11,7 @@ import pytest
 from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu.compiled import SWITCH, find_kernels
 from edgewright.backends.htp.arithmetic import htp_sums
+from edgewright.backends.htp.products import find_product
 from edgewright.backends.htp.requantize import added_bias, away_from_zero, multiplier
 from edgewright.backends.registry import find_backend
 from edgewright.core.numbers import Array, DType
@@ -198,3 +199,19 @@ def test_matrices_of_16_bits_that_share_no_element_make_zeros():
     graph.outputs = ["y"]
     feed = {"a": np.zeros((1, 2, 0), np.uint16), "b": np.zeros((1, 0, 3), np.int16)}
     assert np.all(find_backend("htp-sim").prepare(graph, RunOptions()).run(feed)["y"] == 32768)
+
+
+def test_a_bias_whose_scale_is_that_of_the_sums_but_for_its_last_bits_is_read_as_it_is_stored() -> None:
+    graph, _ = weighted("conv", 16, 0, is_per_channel=True)
+    node = graph.producer("y")
+    assert node is not None
+    kind = graph.types[node.inputs[2]]
+    assert kind.encoding is not None
+    # The lowest number is what a channel without weights has; a real number of it is another one.
+    stored = np.full(kind.static_shape(), np.iinfo(np.int32).min, np.int32)
+    scales = tuple(scale * (1 + 3e-8) for scale in kind.encoding.scales)
+    graph.types[node.inputs[2]] = replace(kind, encoding=replace(kind.encoding, scales=scales))
+    graph.constants[node.inputs[2]] = stored
+    product = find_product(graph, node)
+    assert product is not None
+    np.testing.assert_array_equal(product.bias, stored)

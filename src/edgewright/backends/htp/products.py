@@ -44,6 +44,7 @@ from edgewright.ops.conv import Conv2d, DepthWiseConv2d
 from edgewright.ops.conv_transpose import TransposeConv2d
 from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.windows import Geometry
+from edgewright.passes.htp.fit_biases import SAME
 from edgewright.passes.htp.raise_small_scales import find_whole_sums, has_own_filters
 
 WEIGHTS = frozenset({DType.SFIXED_POINT_4, DType.SFIXED_POINT_8})
@@ -170,7 +171,8 @@ class Product:
             real = self.bias.astype(np.float32) * sums
         else:
             real = self.graph.constants[self.node.inputs[2]].astype(np.float32) * np.float32(stored.scales[0])
-        return added_bias(real, float(sums) * unit, is_per_channel=weights.axis is not None)
+        is_per_channel = weights.axis is not None
+        return added_bias(real, float(sums) * unit, is_per_channel=is_per_channel, is_whole=self.is_fine)
 
 
 def is_byte_product(graph: Graph, node: Node) -> bool:
@@ -232,7 +234,7 @@ def round_product(graph: Graph, node: Node) -> SumForm | None:
         steps = pass_sums(factor, unit)
     else:
         unit, steps = factor.cut, cut_sums(factor.value / factor.cut)
-    return _write_form(product, unit, product.bias if product.is_fine else product.add_bias(), steps)
+    return _write_form(product, unit, product.add_bias(), steps)
 
 
 def _round_wide(product: Product) -> SumForm | None:
@@ -244,8 +246,7 @@ def _round_wide(product: Product) -> SumForm | None:
     wide = split_input(product.x, total, is_cut=not product.is_fine)
     slopes = find_bend(product.graph, product.node) if product.is_bending else None
     if product.is_fine:
-        added = product.bias if product.bias.size else np.zeros(total.shape)
-        steps = _round_wide_whole(product, factor, added)
+        steps = _round_wide_whole(product, factor, product.add_bias())
     elif slopes is not None:
         added = add_zero(product.x, total) + product.add_bias(256.0)
         steps = round_bent_wide(find_steps(product.x, product.y, product.scales), added, slopes)
@@ -342,5 +343,7 @@ def _find_bias(graph: Graph, node: Node) -> Array | None:
     # A transposed convolution in groups has scales for the channels of one group only.
     if len(weights.scales) not in (1, graph.constants[name].size):
         return None
-    real = graph.constants[name].astype(np.float64) * np.asarray(encoding.scales)
-    return np.asarray(np.rint(real / (x.scales[0] * np.asarray(weights.scales))))
+    stored, sums = graph.constants[name].astype(np.float64), x.scales[0] * np.asarray(weights.scales)
+    if weights.axis is not None and np.allclose(encoding.scales, sums, rtol=SAME):
+        return stored
+    return np.asarray(np.rint(stored * np.asarray(encoding.scales) / sums))

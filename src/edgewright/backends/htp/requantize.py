@@ -92,15 +92,19 @@ def find_rescaling(ratio: float, most_parts: int = PART_BITS, reach: float = 1.0
     return Rescaling(whole / 2.0**bits, 2.0 ** -(parts + 1) + 2.0 ** -(bits + 1), bits)
 
 
-def added_bias(real: Array, sums: float, *, is_per_channel: bool) -> Array:
-    """The whole number that is added for each bias; ``sums`` is the scale of (the widest channel's) sums."""
+def added_bias(real: Array, sums: float, *, is_per_channel: bool, is_whole: bool = False) -> Array:
+    """The whole number that is added for each bias; ``sums`` is the scale of (the widest channel's) sums.
+
+    Biases of whole sums are rounded, others lose their fraction.
+    """
     f = np.float32
     found = real.astype(f)
     largest = np.abs(found).max(initial=f(0))
     if is_per_channel and largest:
         unit = f(largest / f(1 << BIAS_BITS))
         found = np.rint((found * (f(1) / unit)).astype(np.float64)).astype(f) * unit
-    return np.asarray(np.trunc(found / f(sums)), np.float64)
+    added = np.rint(found * (f(1) / f(sums))) if is_whole else np.trunc(found / f(sums))
+    return np.asarray(added, np.float64)
 
 
 def sum_weights(operands: Array, largest: float) -> tuple[list[int], int]:

@@ -35,6 +35,8 @@ def add_wide(graph: Graph, node: Node) -> SumForm | None:
         return None
     ratios = (np.array([a.scales[0], b.scales[0]], np.float32) / np.float32(y.scales[0])).astype(np.float64)
     bits = SUM_BITS - 1 - int(np.floor(np.log2(ratios.max())))
+    # What is rounded up to a power of two has a bit less.
+    bits -= away_from_zero(float(ratios.max()) * 2.0**bits) >> SUM_BITS
     factors = {
         value: away_from_zero(ratio * 2.0**bits) / 2.0**bits
         for value, ratio in zip(node.inputs, ratios.tolist(), strict=True)

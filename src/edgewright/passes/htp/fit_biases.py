@@ -8,6 +8,9 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
+# Scales that are no further apart are taken for the same: HTP reads stored numbers alone.
+SAME = 1e-6
+
 
 @register_pass()
 def fit_biases(graph: Graph) -> int:
@@ -46,7 +49,7 @@ def _sum_scales(given: TensorType, weights: TensorType) -> tuple[float, ...]:
 
 
 def _is_alike(stored: Encoding, fitted: Encoding) -> bool:
-    return stored.axis == fitted.axis and np.allclose(stored.scales, fitted.scales, rtol=1e-6)
+    return stored.axis == fitted.axis and np.allclose(stored.scales, fitted.scales, rtol=SAME)
 
 
 def _store_bias(given: Array, stored: Encoding, fitted: Encoding) -> Array:
