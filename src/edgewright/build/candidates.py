@@ -195,10 +195,10 @@ def _list_accurate(results: Sequence[CandidateResult], limit: float) -> list[Can
     provable = [candidate for candidate in candidates if candidate.drop_high <= limit]
     accurate = provable or [candidate for candidate in candidates if candidate.drop <= limit]
     half = next((each for each in accurate if each.name == HALF), None)
-    return [each for each in accurate if half is None or not _saves_nothing(each, half)]
+    return [each for each in accurate if half is None or not _is_no_cheaper(each, half)]
 
 
-def _saves_nothing(candidate: Candidate, half: Candidate) -> bool:
+def _is_no_cheaper(candidate: Candidate, half: Candidate) -> bool:
     """Whether wider values cost about as much as half precision alone."""
     return candidate.name in {MIXED, WIDE} and candidate.cost > LEAST_SAVED * half.cost
 
