@@ -8,13 +8,13 @@ from functools import partial
 
 from edgewright.backends.executor import CpuExecutor
 from edgewright.build.candidate_builder import has_quantization_pairs, is_fixed_point, take_given_encodings
-from edgewright.build.candidates import AS_GIVEN, HALF, PLAIN, SearchLimit, list_candidates
+from edgewright.build.candidates import AS_GIVEN, HALF, PLAIN, WIDE, SearchLimit, list_candidates
 from edgewright.build.plan import BuildPlan, SampleCounts
 from edgewright.build.prediction import Prediction, Tried, predict_search
 from edgewright.build.rates import Rates
 from edgewright.build.request import BuildRequest
 from edgewright.build.time_budget import TimeBudget
-from edgewright.build.trial import Samples, Trial, time_half, try_model
+from edgewright.build.trial import Samples, Trial, make_plain, select_in_time, time_half, try_model
 from edgewright.core.errors import EdgewrightError
 from edgewright.core.numbers import Array
 from edgewright.data.samples import BuildSamples, LabelledSamples
@@ -102,7 +102,7 @@ def _predict(
     trial: Trial,
     names: tuple[str, ...],
 ) -> Prediction:
-    """What will be built if plain 8 bits and half precision do what they do on few samples."""
+    """What will be built if plain precisions do what they do on few samples."""
     plain = trial.quantized
     assert plain is not None
     seconds, judging = TRIED_PART * request.time_limit, len(samples.judging.selection)
@@ -121,6 +121,12 @@ def _predict(
         if HALF in names and not goal.is_reached(tried[PLAIN].expect(PLAIN)):
             with suppress(EdgewrightError):
                 tried[HALF] = _describe_tried(chooser.evaluate(_make_half(graph)), judging)
+            if WIDE in names and trial.rates.planning <= MORE_PART * seconds:
+                few = select_in_time(samples.calibration, trial.rates.floating, MORE_PART * seconds)
+                with suppress(EdgewrightError):
+                    wide = make_plain(graph, few, act_bw=16)
+                    cost = compute_relative_cost(wide, graph)
+                    tried[WIDE] = replace(_describe_tried(chooser.evaluate(wide), judging), cost=cost)
     return predict_search(names, goal, tried)
 
 

@@ -106,7 +106,9 @@ class PrecisionSearch:
         judging = len(session.samples.judging.selection)
         reserved = estimate_rest(session.measure_rates(), judging, is_missed=is_missed)
         deadline = session.budget.find_search_deadline(reserved, is_missed=is_missed)
-        return Bounds(deadline, MOST_PASSES, deadline + session.budget.grace_seconds)
+        # Fitting weights is hundreds of passes of a tiny network, and ends in a second.
+        passes = max(MOST_PASSES, session.counter.cheap_passes)
+        return Bounds(deadline, passes, deadline + session.budget.grace_seconds)
 
     def _build_candidate(self, name: str, base: str) -> CandidateResult:
         graph, result = self.builder.build(name, base)

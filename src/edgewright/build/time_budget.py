@@ -22,7 +22,8 @@ CHOOSING_PART = 1 / 4
 MOST_RESERVED, MOST_RESERVED_FOR_MISS = 0.4, 0.2
 # What evaluates the last candidate of the search may go on for so much of the whole.
 GRACE_PART = 1 / 20
-# Passes over the samples that the search may take, so that all of the build stays below 40.
+# Passes over the samples that the search may take, so that all of the build stays below 40, unless that is
+# less than what is never too much work.
 MOST_PASSES = 36.0
 
 

@@ -101,10 +101,10 @@ def try_model(
     most = seconds / TRIED_PARTS
     if floating > min(SLOW_SECONDS, most / FEW_RUNS):
         return Trial(usual)
-    known = samples if calibrating is None else _select_in_time(calibrating, floating, most)
+    known = samples if calibrating is None else select_in_time(calibrating, floating, most)
     try:
         start = time.monotonic()
-        quantized = (make_candidate or partial(_make_plain, graph))(known)
+        quantized = (make_candidate or partial(make_plain, graph))(known)
         quantizing = max(0.0, time.monotonic() - start - len(known) * floating)
         preparing, simulated = _time_model(Model.of(quantized), samples, "htp-sim", seconds)
     except EdgewrightError:
@@ -141,15 +141,15 @@ def _make_order(chip: Soc, seconds: float) -> CompileOrder:
     return replace(order, timeout=min(order.timeout, COMPILED_PART * seconds))
 
 
-def _select_in_time(calibrating: SampleSelection, floating: float, seconds: float) -> Samples:
+def select_in_time(calibrating: SampleSelection, floating: float, seconds: float) -> Samples:
     """As many samples as the float model runs in so many seconds, a few at least."""
     count = len(calibrating) if floating * len(calibrating) <= seconds else int(seconds / floating)
     return list(calibrating.select(max(FEWEST_CALIBRATING, count)))
 
 
-def _make_plain(graph: Graph, samples: Samples) -> Graph:
-    """Plain 8 bits as candidates are made: a recurrent layer alone cannot be in fixed point."""
-    plain = quantize_graph(graph, QuantizationRequest(), samples, CpuExecutor())
+def make_plain(graph: Graph, samples: Samples, act_bw: int = 8) -> Graph:
+    """Plain precisions as candidates are made: a recurrent layer alone cannot be in fixed point."""
+    plain = quantize_graph(graph, QuantizationRequest(act_bw=act_bw), samples, CpuExecutor())
     made = fall_to_half(plain, graph).graph
     return with_steps(made, made.outputs)
 

@@ -19,7 +19,7 @@ from edgewright.data.sample_files import TENSORS, FileSamples
 from edgewright.data.sample_format import SampleFormat
 
 # Names of columns that hold right answers.
-LABELS = ("label", "labels", "y", "target", "targets", "class")
+LABELS = ("labels", "label", "y", "target", "targets", "class")
 LARGEST_FILE = 1 << 30
 SEPARATORS = ",;\t"
 _ADVICE = "give a column for each number of a sample, in their order, or a column of paths"

@@ -11,14 +11,14 @@ from edgewright.core.errors import BadInput, EdgewrightError, UsageError, Where,
 from edgewright.core.files import read_limited
 from edgewright.core.numbers import Array
 from edgewright.data.coco_labels import ImageBoxes, read_coco_boxes
-from edgewright.data.csv_samples import split_rows
+from edgewright.data.csv_samples import LABELS, split_rows
 from edgewright.data.images import is_image, read_class_map
 from edgewright.data.numpy_files import NumpyArchive, read_numpy_array
 from edgewright.data.open_samples import Data
 from edgewright.quantize.executor import Samples
 
-# Names of arrays that hold labels and no samples.
-NAMES = ("labels", "label", "y", "targets")
+# Names of arrays that hold labels and no samples: those of columns.
+NAMES = LABELS
 LARGEST_FILE = 64 << 20
 LARGEST_CLASS = (1 << 31) - 1
 # What right answers are: numbers of classes, an array for each sample, texts, boxes in images.
@@ -52,7 +52,9 @@ def find_labels(data: Data, samples: Samples, count: int, given: GivenLabels | N
     """What is known of the right answers; None where nothing is."""
     files: list[Path] = list(getattr(samples, "files", ()))
     if given is None:
-        labels = _find_in_column(data, samples) or _find_beside_samples(data) or _read_folder_names(files)
+        labels = (
+            _find_in_column(data, samples) or _find_beside_samples(data, samples) or _read_folder_names(files)
+        )
         return labels if labels is not None and len(labels) == count else None
     if not isinstance(given, str | Path):
         return _check_count(_read_given(given), "", count)
@@ -82,9 +84,11 @@ def _read_given(given: Sequence[int] | Sequence[str] | Sequence[Array] | Array) 
 
 def describe_unused_labels(data: Data, samples: Samples, count: int) -> list[str]:
     """What looks like labels and was not taken for any: said, since figures without labels are others."""
-    labels = _find_beside_samples(data)
+    labels = _find_beside_samples(data, samples)
     if labels is not None:
         return [f"{len(labels)} labels are beside {count} samples: not used, expected one for each"]
+    if odd := _describe_odd_array(data, samples):
+        return odd
     files: list[Path] = list(getattr(samples, "files", ()))
     names = sorted({file.parent.name for file in files})
     if len(names) < 2 or _read_folder_names(files) is not None:
@@ -148,17 +152,35 @@ def _read_label_folder(folder: Path, files: Sequence[Path]) -> Labels:
     return Labels(arrays, kind=ARRAYS)
 
 
-def _find_beside_samples(data: Data) -> Labels | None:
+def _find_beside_samples(data: Data, samples: Samples) -> Labels | None:
     """An array of labels in the archive that holds the samples, or in the mapping."""
+    held = _open_beside(data)
+    for name in _list_label_arrays(held, samples):
+        values = _take_class_numbers(np.asarray(held[name]))
+        if values is not None:
+            place = Path(data).name if isinstance(data, str | Path) else "the samples"
+            note = f"right answers are the array '{name}' of {shown(place, 60)}"
+            return Labels(values.astype(np.int64).tolist(), note)
+    return None
+
+
+def _open_beside(data: Data) -> Mapping[str, Array]:
+    """The arrays that samples come from; none where they come from anything else."""
     if isinstance(data, Mapping):
-        held: Mapping[str, Array] = data
-        return _find_label_array(held, "the samples")
+        return data
     if not isinstance(data, str | Path) or Path(data).suffix != ".npz" or not Path(data).is_file():
-        return None
+        return {}
     try:
-        return _find_label_array(NumpyArchive(Path(data)), Path(data).name)
+        return NumpyArchive(Path(data))
     except EdgewrightError:
-        return None  # the samples are read from it too, and say what is wrong
+        return {}  # the samples are read from it too, and say what is wrong
+
+
+def _list_label_arrays(held: Mapping[str, Array], samples: Samples) -> list[str]:
+    """Those that are named like labels, unless an input of the model is called so."""
+    named = [name for name in NAMES if name in held]
+    inputs = frozenset(next(iter(samples), {})) if named else frozenset()
+    return [name for name in named if name not in inputs]
 
 
 def _find_in_column(data: Data, samples: Samples) -> Labels | None:
@@ -170,14 +192,21 @@ def _find_in_column(data: Data, samples: Samples) -> Labels | None:
     return replace(_parse_texts(texts, path), note=f"right answers are a column of {shown(path.name, 60)}")
 
 
-def _find_label_array(held: Mapping[str, Array], place: str) -> Labels | None:
-    for name in NAMES:
-        if name in held:
-            values = np.asarray(held[name])
-            if values.ndim == 1 and values.dtype.kind in "iu":
-                note = f"right answers are the array '{name}' of {shown(place, 60)}"
-                return Labels(values.astype(np.int64).tolist(), note)
-    return None
+def _take_class_numbers(values: Array) -> Array | None:
+    """The numbers of classes in a row or a column, also where they are stored as floats."""
+    row = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    is_whole = row.dtype.kind in "iu" or (row.dtype.kind == "f" and bool((row == np.rint(row)).all()))
+    return row if row.ndim == 1 and is_whole else None
+
+
+def _describe_odd_array(data: Data, samples: Samples) -> list[str]:
+    """An array that is named like labels and holds no numbers of classes."""
+    held = _open_beside(data)
+    for name in _list_label_arrays(held, samples):
+        values = np.asarray(held[name])
+        what = f"the array '{name}' {list(values.shape)} of {values.dtype} beside the samples is not used"
+        return [f"{what}: labels are one number for each; others are given with {spell_option('labels')}"]
+    return []
 
 
 def _read_folder_names(files: Sequence[Path]) -> Labels | None:

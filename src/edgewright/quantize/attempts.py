@@ -13,6 +13,7 @@ from edgewright.quantize.apply import apply_plan
 from edgewright.quantize.assign import Plan
 from edgewright.quantize.groups import Groups
 from edgewright.quantize.judge import Judge
+from edgewright.quantize.meter import CHEAP
 from edgewright.quantize.noise import Noise
 from edgewright.quantize.observed import Observed
 from edgewright.quantize.pins import Pin
@@ -26,9 +27,8 @@ from edgewright.quantize.weights.even_channels import measure_channel_reach
 from edgewright.quantize.weights.evening import Evening
 from edgewright.quantize.weights.layerwise import LAYERWISE, estimate_fitting, fit_weights
 
-# Attempts end where all that was computed comes to so many passes of the float graph over the samples; small
-# networks are never too much work (multiply-accumulates: a few seconds).
-MOST_PASSES, CHEAP = 12.0, 60_000_000_000
+# Attempts end where all that was computed comes to so many passes of the float graph over the samples.
+MOST_PASSES = 12.0
 # What ops to be scaled cost to find, scaling them, and ranges of what becomes of it.
 REWRITING_PASSES = 4.0
 REWRITING = ("cle", "smooth")

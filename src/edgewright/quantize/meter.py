@@ -7,6 +7,9 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.quantize.cost import work_of
 from edgewright.quantize.executor import Executor, Session
 
+# Small networks are never too much work, however many passes it is (multiply-accumulates: a few seconds).
+CHEAP = 60_000_000_000
+
 
 class Meter:
     """An executor that counts the work of every run; other work is added to it.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph
 from edgewright.quantize.executor import Executor, OutOfTime, Session
-from edgewright.quantize.meter import count_work
+from edgewright.quantize.meter import CHEAP, count_work
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,11 @@ class RunCounter:
     def passes(self) -> dict[str, float]:
         """Passes by stage."""
         return {stage: runs / self._samples for stage, runs in self._runs.items()}
+
+    @property
+    def cheap_passes(self) -> float:
+        """Passes that are never too much work."""
+        return CHEAP / (self._whole * self._samples)
 
     @property
     def evaluation_end(self) -> float:

@@ -15,6 +15,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
+from edgewright.ops.cast import Cast
 from edgewright.ops.elementwise import ElementWiseMaximum, ElementWiseMinimum, ElementWiseMultiply
 from edgewright.ops.elementwise_unary import ElementWiseRound
 from edgewright.quantize.executor import Executor, Samples, Session
@@ -169,10 +170,14 @@ class _Probed:
         """Inputs that switch rounding on for some parts and off for the others."""
         inputs = dict(self._off)
         for probe in probes:
-            inputs |= probe.constants
+            inputs |= {value: self._cast_constant(value, array) for value, array in probe.constants.items()}
             for value, steps in probe.steps.items():
                 inputs |= steps.make_inputs(value)
         return inputs
+
+    def _cast_constant(self, value: str, array: Array) -> Array:
+        """In the datatype of the source, which may be half precision."""
+        return array.astype(self.graph.types[value].dtype.numpy, copy=False)
 
     def _open(self, value: str) -> None:
         array, kind = self.graph.constants[value], self.graph.types[value]
@@ -187,11 +192,17 @@ class _Probed:
         self._off |= off
         readers = self.graph.fresh_name(f"{value}/real")
         self.graph.replace_uses(value, readers)
-        last = value
+        real = kind.with_dtype(DType.FLOAT_32)
+        # Half precision has no room for the steps of 16 bits.
+        last = self._add(Cast(dtype=DType.FLOAT_32), [value], real) if kind.dtype != real.dtype else value
         for op, operand in ((ElementWiseMaximum(), low), (ElementWiseMinimum(), high), (TIMES, by)):
-            last = self._add(op, [last, operand], kind)
-        last = self._add(ElementWiseRound(), [last], kind)
-        self.graph.add(Node(readers, TIMES, [last, to], [readers]), [kind])
+            last = self._add(op, [last, operand], real)
+        last = self._add(ElementWiseRound(), [last], real)
+        if kind.dtype == real.dtype:
+            self.graph.add(Node(readers, TIMES, [last, to], [readers]), [kind])
+        else:
+            last = self._add(TIMES, [last, to], real)
+            self.graph.add(Node(readers, Cast(dtype=kind.dtype), [last], [readers]), [kind])
         self.names[value] = readers
 
     def _add(self, op: Op, inputs: list[str], kind: TensorType) -> str:

@@ -211,3 +211,32 @@ def test_a_missing_input_is_given_with_the_samples_or_made_a_constant():
     with spell_options({}), pytest.raises(UsageError) as caught:
         SampleFormat(graph).convert_sample({"x": np.zeros((1, 2), np.float32)}, 0)
     assert "constant" not in caught.value.do
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("target", [0, 1, 2, 3, 4, 5]), ("class", [[0], [1], [2], [3], [4], [5]]), ("y", [0.0, 1, 2, 3, 4, 5])],
+)
+def test_labels_in_an_archive_have_the_names_and_forms_of_columns(name, values, tmp_path):
+    path = tmp_path / "samples.npz"
+    np.savez(path, x=np.arange(18, dtype=np.float32).reshape(6, 3), **{name: np.array(values)})
+    judging = read_samples(GRAPH, DataRequest(path)).judging
+    assert list(judging.labels.values) == list(judging.selection.numbers)
+
+
+@pytest.mark.parametrize("values", [np.eye(6), np.full(6, 0.5), np.zeros((6, 2), int)])
+def test_an_array_that_is_named_like_labels_and_is_not_used_is_said(values, tmp_path):
+    path = tmp_path / "samples.npz"
+    np.savez(path, x=np.arange(18, dtype=np.float32).reshape(6, 3), labels=values)
+    result = read_samples(GRAPH, DataRequest(path))
+    assert result.judging.labels is None
+    assert any("the array 'labels' [6" in note and "is not used" in note for note in result.notes)
+
+
+def test_an_input_that_is_named_like_labels_holds_none():
+    graph = parse(
+        "graph g {\n  input x: float_32[1]\n  input target: float_32[1]\n"
+        "  y = ElementWiseAdd(x, target)\n  output y\n}\n"
+    )
+    data = {"x": np.zeros((6, 1), np.float32), "target": np.zeros((6, 1), np.float32)}
+    assert read_samples(graph, DataRequest(data)).judging.labels is None

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from edgewright.ir.text import parse
 from edgewright.ops.activation import Relu
 from edgewright.quantize.sensitivity import Probe, Steps, measure_sensitivity
 from tests.unit.quantize.nets import Engine, Net, samples
@@ -103,3 +104,19 @@ def test_parts_that_are_measured_together_share_what_was_found_by_their_weights(
     parts = [Probe(v, {v: Steps(0.1, -1e6, 1e6)}, weight=1 + i % 2) for i, v in enumerate(values)]
     found = measure_sensitivity(graph, parts, [graph.outputs], feeds, Engine()).effects
     assert found[values[1]] == pytest.approx(2 * found[values[0]])
+
+
+def test_a_graph_in_half_precision_is_measured_as_one_of_floats() -> None:
+    """Steps and weights are in single precision, and what 16 bits hold is no number in half precision."""
+    graph = parse(
+        "graph g {\n  input x: float_16[1,4]\n  const w: float_16[1,4] = [0.5, 1.0, 2.0, 3.0]\n"
+        "  product = ElementWiseMultiply(x, w)\n  y = Relu(product)\n  output y\n}\n"
+    )
+    random = np.random.default_rng(0)
+    feeds = [{"x": random.normal(0, 1, (1, 4)).astype(np.float16)} for _ in range(3)]
+    rounded = np.array([[0.25, 1.25, 2.25, 2.75]], np.float32)
+    parts = [Probe("w", constants={"w": rounded}), Probe("product", {"product": Steps(1e-5, -100.0, 100.0)})]
+    parts.append(Probe("coarse", {"product": Steps(0.5, -100.0, 100.0)}))
+    found = measure_sensitivity(graph, parts, [graph.outputs], feeds, Engine()).effects
+    assert 0 <= found["product"] < 1e-5 < found["w"]
+    assert found["coarse"] > 1e-3

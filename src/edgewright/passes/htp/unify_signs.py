@@ -21,24 +21,24 @@ _OTHER_SIGN = {
 @register_pass()
 def unify_signs(graph: Graph) -> int:
     """The same values with another offset: models that ONNX Runtime quantized have signed constants."""
-    return rewrite_each(graph, _replace_constant)
+    return rewrite_each(graph, _shift_constant)
 
 
-def _replace_constant(graph: Graph, node: Node) -> bool:
+def _shift_constant(graph: Graph, node: Node) -> bool:
     if not isinstance(node.op.specific(), Binary) or len(node.inputs) != 2:
         return False
     constants = [place for place, name in enumerate(node.inputs) if name in graph.constants]
     if len(constants) != 1:
         return False
     (place,) = constants
-    name, other = node.inputs[place], graph.types[node.inputs[1 - place]].dtype
+    name, dtype = node.inputs[place], graph.types[node.inputs[1 - place]].dtype
     kind = graph.types[name]
-    if kind.encoding is None or kind.encoding.axis is not None or _OTHER_SIGN.get(kind.dtype) != other:
+    if kind.encoding is None or kind.encoding.axis is not None or _OTHER_SIGN.get(kind.dtype) != dtype:
         return False
-    low, other_low = (int(np.iinfo(dtype.numpy).min) for dtype in (kind.dtype, other))
-    stored = (graph.constants[name].astype(np.int64) - low + other_low).astype(other.numpy)
+    low, other_low = (int(np.iinfo(each.numpy).min) for each in (kind.dtype, dtype))
+    stored = (graph.constants[name].astype(np.int64) - low + other_low).astype(dtype.numpy)
     encoding = _shift_offsets(kind.encoding, low - other_low)
-    made = replace(kind, dtype=other, encoding=encoding)
+    made = replace(kind, dtype=dtype, encoding=encoding)
     graph.set_input(node, place, graph.add_constant(graph.fresh_name(name), stored, made, of=name))
     return True
 
