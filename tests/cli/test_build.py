@@ -12,6 +12,7 @@ from PIL import Image
 
 import edgewright as ew
 from edgewright.build.precision_search import PrecisionSearch
+from edgewright.quantize.run_counter import RunCounter
 from edgewright.tools.build_command import main
 from edgewright.tools.quantize_command import main as quantize
 from edgewright.tools.umbrella import main as umbrella
@@ -141,6 +142,7 @@ def test_passes_of_a_candidate_that_was_not_finished_are_counted(
     call, data, tmp_path, simulated, monkeypatch
 ):
     monkeypatch.setattr(sys.modules[PrecisionSearch.__module__], "MOST_PASSES", 4.0)
+    monkeypatch.setattr(sys.modules[RunCounter.__module__], "CHEAP", 0)
     answer = call(
         main, DIGITS_MODEL, "--data", data, *TO, "--precision", "w4a8", "-o", tmp_path / "o", "--json"
     )

@@ -1,7 +1,7 @@
 """Tries a model on a few samples, and tells what the build will do and take."""
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -111,23 +111,34 @@ def _predict(
     choosing = samples.choosing.spread(count)
     counter = RunCounter(graph, len(choosing.selection))
     chooser = make_chooser(graph, choosing, metric, counter)
-    with counter.keep_bounds(Bounds(evaluation_end=time.monotonic() + seconds)):
-        cost = compute_relative_cost(plain, graph)
-        tried = {PLAIN: replace(_describe_tried(chooser.evaluate(plain), judging), cost=cost)}
+    end = time.monotonic() + seconds
+
+    def evaluate(made: Graph) -> Tried:
+        tried = _describe_tried(chooser.evaluate(made), judging)
+        return replace(tried, cost=compute_relative_cost(made, graph))
+
+    with counter.keep_bounds(Bounds(evaluation_end=end)):
+        tried = {PLAIN: evaluate(plain)}
         is_narrow = not any(kind.dtype.is_fixed_point for kind in plain.types.values())
         if is_narrow and tried[PLAIN].drop <= request.limit:
             # All of it is in half precision: there are no widths to mix.
             return Prediction(names[:1], names[0])
-        if HALF in names and not goal.is_reached(tried[PLAIN].expect(PLAIN)):
-            with suppress(EdgewrightError):
-                tried[HALF] = _describe_tried(chooser.evaluate(_make_half(graph)), judging)
-            if WIDE in names and trial.rates.planning <= MORE_PART * seconds:
-                few = select_in_time(samples.calibration, trial.rates.floating, MORE_PART * seconds)
+        if not goal.is_reached(tried[PLAIN].expect(PLAIN)):
+            for name, make in _list_wider(graph, samples, trial.rates, MORE_PART * seconds).items():
                 with suppress(EdgewrightError):
-                    wide = make_plain(graph, few, act_bw=16)
-                    cost = compute_relative_cost(wide, graph)
-                    tried[WIDE] = replace(_describe_tried(chooser.evaluate(wide), judging), cost=cost)
+                    tried |= {name: evaluate(make())} if name in names else {}
     return predict_search(names, goal, tried)
+
+
+def _list_wider(
+    graph: Graph, samples: BuildSamples, rates: Rates, seconds: float
+) -> dict[str, Callable[[], Graph]]:
+    """What makes wider candidates as plain as they are, of those that are made in so many seconds."""
+    makers: dict[str, Callable[[], Graph]] = {HALF: partial(_make_half, graph)}
+    if rates.planning <= seconds:
+        few = select_in_time(samples.calibration, rates.floating, seconds)
+        makers[WIDE] = partial(make_plain, graph, few, act_bw=16)
+    return makers
 
 
 def _make_half(graph: Graph) -> Graph:
