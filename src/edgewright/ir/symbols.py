@@ -13,6 +13,7 @@ from edgewright.ir.shape_advice import advise_shape
 from edgewright.ir.types import TensorType
 
 _BATCH = re.compile(r"batch|^(n|b|bs)$", re.IGNORECASE)
+_SEQUENCE = re.compile(r"seq|length|token", re.IGNORECASE)
 
 
 def resolve(value: Any, values: Mapping[str, int]) -> Any:
@@ -46,14 +47,15 @@ def symbols_of(value: Any) -> frozenset[str]:
 
 
 def batch_symbols(inputs: Mapping[str, TensorType]) -> frozenset[str]:
-    """Symbols of first dimensions that appear nowhere else, or are named like a batch."""
+    """Symbols of first dimensions that are named like a batch, or appear nowhere else and not as a sequence."""
     first: set[str] = set()
     elsewhere: set[str] = set()
     for tensor_type in inputs.values():
         for axis, dim in enumerate(tensor_type.shape):
             if isinstance(dim, Expr):
                 (first if axis == 0 else elsewhere).update(dim.symbols)
-    return frozenset(name for name in first if name not in elsewhere or _BATCH.search(name))
+    others = {name for name in first if name in elsewhere or _SEQUENCE.search(name)}
+    return frozenset(name for name in first if name not in others or _BATCH.search(name))
 
 
 def symbol_values(graph: Graph, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
