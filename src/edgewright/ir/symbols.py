@@ -47,7 +47,7 @@ def symbols_of(value: Any) -> frozenset[str]:
 
 
 def batch_symbols(inputs: Mapping[str, TensorType]) -> frozenset[str]:
-    """Symbols of first dimensions that are named like a batch, or appear nowhere else and not as a sequence."""
+    """Symbols of first dimensions that are named like a batch, or nowhere else and not like a sequence."""
     first: set[str] = set()
     elsewhere: set[str] = set()
     for tensor_type in inputs.values():
