@@ -94,7 +94,8 @@ def test_a_build_that_is_stopped_again_and_again_ends_with_the_same_files(sample
             assert name in TIMED or content == whole[name], f"{name} is not whole"
         if code == 0 or (not (out / ".build").exists() and number >= EARLY):
             break
-        assert code in {-how, 128 + how}
+        # An interpreter that is interrupted while it imports its site module ends with 1.
+        assert code in {-how, 128 + how, *([1] if number < EARLY else [])}
         assert _stages(out) >= known, "a finished stage was lost"
         known = _stages(out)
     assert len(known) > 3, "no build was stopped late"
