@@ -51,23 +51,15 @@ SECTIONS = {
 }
 
 
-# Pages as a newcomer reads them; others follow by name. A link to a folder leads to its first page.
-ORDER = (
-    *(
-        "tour",
-        "cnn",
-        "build",
-        "report",
-        "convert",
-        "quantize",
-        "mixed-precision",
-        "run",
-        "simulation",
-        "native",
-    ),
-    *("context-binaries", "debug", "view", "profile", "estimate", "check", "evaluate", "sweep"),
-    *("pytorch", "tensorflow", "tflite", "dlc", "llm", "options", "api", "ops", "errors"),
-)
+def _read_order() -> tuple[str, ...]:
+    """Names of pages as a newcomer reads them: those of the guide as its first page lists them."""
+    listed = (ROOT / "docs" / "guide" / "index.md").read_text("utf-8")
+    guide = dict.fromkeys(re.findall(r"\]\((?:tutorials/)?([\w-]+)\.md\)", listed))
+    return ("index", *guide, "options", "api", "ops", "errors", "platforms", "benchmarks", "builds")
+
+
+# Other pages follow by name. A link to a folder leads to its first page.
+ORDER = _read_order()
 
 
 def main() -> int:

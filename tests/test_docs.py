@@ -171,6 +171,13 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_the_first_page_of_the_guide_leads_to_every_other() -> None:
+    guide = ROOT / "docs" / "guide"
+    listed = set(re.findall(r"\]\(([^)#]+\.md)\)", (guide / "index.md").read_text("utf-8")))
+    pages = {str(page.relative_to(guide)) for page in guide.rglob("*.md")}
+    assert pages - {"index.md"} == listed
+
+
 def test_the_moving_picture_shows_the_tour_as_it_is() -> None:
     """A command that was changed on the page and not drawn again is noticed."""
     picture = html.unescape((ROOT / "docs/images/tour.svg").read_text("utf-8"))
