@@ -32,7 +32,7 @@ SHOWN = frozenset({"", "json", "yaml", "text"})
 COMMAND = re.compile(r"^(edgewright|qnn-\S+|qairt-\S+|envcheck|make|pip|git) ", re.MULTILINE)
 MOST_NOT_RUN = 7
 # Pages whose examples build, sweep or evaluate for longer than the rest: 'make test-rest' runs them.
-LONG = frozenset({"build", "check", "evaluate", "mixed-precision", "sweep"})
+LONG = frozenset({"build", "check", "coming-from", "evaluate", "mixed-precision", "sweep"})
 
 
 @dataclass(frozen=True)
