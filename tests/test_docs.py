@@ -178,6 +178,12 @@ def test_the_first_page_of_the_guide_leads_to_every_other() -> None:
     assert pages - {"index.md"} == listed
 
 
+def test_every_example_is_listed_with_where_it_comes_from() -> None:
+    listed = (ROOT / "examples" / "README.md").read_text("utf-8")
+    files = [file for folder in ("models", "data") for file in (ROOT / "examples" / folder).iterdir()]
+    assert [file.name for file in files if f"| `{file.parent.name}/{file.name}` |" not in listed] == []
+
+
 def test_the_moving_picture_shows_the_tour_as_it_is() -> None:
     """A command that was changed on the page and not drawn again is noticed."""
     picture = html.unescape((ROOT / "docs/images/tour.svg").read_text("utf-8"))
