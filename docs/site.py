@@ -112,6 +112,8 @@ def write_sources(folder: Path, reports: Path) -> None:
 
 def _copy_examples(pages: Path, reports: Path) -> None:
     shutil.copytree(ROOT / "examples", pages / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    listed = ROOT / "examples" / "README.md"
+    (pages / "examples" / "README.md").write_text(point_links(listed.read_text("utf-8"), listed), "utf-8")
     lines = [
         "# Reports to look at\n",
         "Each of these pages was written by its command; nothing on them is a picture.\n",
@@ -187,6 +189,7 @@ def list_navigation(pages: Path) -> Iterator[str]:
             yield from (f"      - {page.relative_to(pages)}" for page in listed)
     yield "  - Live reports: reports/index.md"
     yield "  - Project:"
+    yield "      - examples/README.md"
     yield from (
         f"      - {target}"
         for name, target in OUTSIDE.items()

@@ -53,6 +53,7 @@ def test_the_reports_of_the_site_are_made_by_the_commands_that_it_shows(tmp_path
         ("docs/guide/build.md", "[a](../../README.md)", "[a](../index.md)"),
         ("docs/guide/build.md", "[a](report.md#what)", "[a](report.md#what)"),
         ("CONTRIBUTING.md", "[a](ARCHITECTURE.md)", "[a](architecture.md)"),
+        ("examples/README.md", "[a](../docs/guide/bench.md)", "[a](../guide/bench.md)"),
         ("README.md", "[a](docs/guide)", "[a](guide/index.md)"),
         ("README.md", "[a](docs/guide/tutorials)", "[a](guide/tutorials/tour.md)"),
         ("README.md", "[a](https://a.example/b.md)", "[a](https://a.example/b.md)"),
