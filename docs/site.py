@@ -67,9 +67,9 @@ def read_chapters() -> dict[str, list[str]]:
 
 # Pages as a newcomer reads them; others follow by name. A link to a folder leads to its first page.
 ORDER = (
-    "index",
+    *("index", "platforms", "benchmarks", "builds"),
     *(Path(page).stem for pages in read_chapters().values() for page in pages),
-    *("options", "api", "ops", "errors", "platforms", "benchmarks", "builds"),
+    *("options", "api", "ops", "errors"),
 )
 
 
