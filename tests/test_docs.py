@@ -165,6 +165,28 @@ def test_readme_gives_the_figures_of_the_reference() -> None:
         assert re.findall(r"\d+", row)[:count] == figures, f"README has other figures than {page}"
 
 
+@pytest.mark.parametrize(
+    ("row", "page", "line"),
+    [
+        ("CPU backend over", "benchmarks", r"^As converted: geometric mean (\S+) "),
+        ("CPU backend over", "benchmarks", r"^Loaded from net.json: geometric mean (\S+) "),
+        ("architectures of timm", "architectures", r"^Of (\d+) architectures (\d+) compile and run, (\d+) "),
+        (
+            "networks of all kinds",
+            "conformance",
+            r"^(\d+) networks, (\d+) entries: (\d+) right, (\d+) refused",
+        ),
+        ("latency estimates", "latency", r"^\| fp16 \| \d+ \| (\d+)% "),
+        ("latency estimates", "latency", r"^\| w8a8 \| \d+ \| (\d+)% "),
+    ],
+)
+def test_readme_gives_the_figures_of_the_pages_that_measure(row: str, page: str, line: str) -> None:
+    (said,) = re.findall(rf"^\| {row}.*$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    measured = re.search(line, (ROOT / "docs" / f"{page}.md").read_text("utf-8"), re.MULTILINE)
+    assert measured
+    assert [figure for figure in measured.groups() if figure not in said] == []
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     for page in [*PAGES, *TUTORIALS, ROOT / "ARCHITECTURE.md"]:
         for target in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text("utf-8")):
