@@ -188,7 +188,7 @@ def test_readme_gives_the_figures_of_the_pages_that_measure(row: str, page: str,
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    for page in [*PAGES, *TUTORIALS, ROOT / "ARCHITECTURE.md"]:
+    for page in [*PAGES, *TUTORIALS, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md"]:
         for target in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 

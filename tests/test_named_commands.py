@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TEXTS = [
-    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "ARCHITECTURE")),
+    *(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "SECURITY", "ARCHITECTURE")),
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "reference"),
     *sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")),
 ]
