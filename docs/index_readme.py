@@ -8,6 +8,8 @@ import re
 # Where the repository can be read, such as 'https://.../blob/main/'. Nothing is published yet.
 ADDRESS = ""
 PICTURE = re.compile(r"^\[?!\[[^\]]*\]\((?!https?:)[^)]*\)(?:\]\([^)]*\))?\n\n?", re.MULTILINE)
+# A link in parentheses says nothing once it is a word: 'measured ([table](docs/...))'.
+ASIDE = re.compile(r"\s\(\[[^\]]+\]\((?!https?:)[^)]+\)(?:, \[[^\]]+\]\((?!https?:)[^)]+\))*\)")
 LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)([^)]+)\)")
 NOT_RUN = re.compile(r"^<!-- not run: [^\n]*-->\n", re.MULTILINE)
 
@@ -17,4 +19,4 @@ def make_index_readme(text: str, address: str = ADDRESS) -> str:
     text = NOT_RUN.sub("", text)
     if address:
         return re.sub(r"(\]\()(?!https?:|#)", rf"\g<1>{address}", text)
-    return LINK.sub(r"\1", PICTURE.sub("", text))
+    return LINK.sub(r"\1", ASIDE.sub("", PICTURE.sub("", text)))

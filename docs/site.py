@@ -33,17 +33,23 @@ site_name: Edgewright
 docs_dir: pages
 theme:
   font: false
-  features: [navigation.tabs, navigation.indexes, navigation.top, search.highlight, content.code.copy]
+  features:
+    - navigation.tabs
+    - navigation.sections
+    - navigation.indexes
+    - navigation.top
+    - search.highlight
+    - content.code.copy
   palette:
     - {scheme: default, toggle: {icon: material/weather-night, name: dark}}
     - {scheme: slate, toggle: {icon: material/weather-sunny, name: light}}
 plugins: [search]
+extra_css: [site.css]
 use_directory_urls: false
 markdown_extensions: [admonition, attr_list, tables, toc, pymdownx.superfences]
 nav:
 """
 SECTIONS = {
-    "Guide": "guide/*.md",
     "Tutorials": "guide/tutorials/*.md",
     "Reference": "reference/*.md",
     "Measured": "*.md",
@@ -51,22 +57,19 @@ SECTIONS = {
 }
 
 
+def read_chapters() -> dict[str, list[str]]:
+    """The guide's pages below the headings of its first page: 'build.md', 'tutorials/tour.md'."""
+    _, *parts = re.split(
+        r"^## ", (ROOT / "docs" / "guide" / "index.md").read_text("utf-8"), flags=re.MULTILINE
+    )
+    return {part.splitlines()[0]: re.findall(r"\]\(([\w/-]+\.md)\)", part) for part in parts}
+
+
 # Pages as a newcomer reads them; others follow by name. A link to a folder leads to its first page.
 ORDER = (
-    *(
-        "tour",
-        "cnn",
-        "build",
-        "report",
-        "convert",
-        "quantize",
-        "mixed-precision",
-        "run",
-        "simulation",
-        "native",
-    ),
-    *("context-binaries", "debug", "view", "profile", "estimate", "check", "evaluate", "sweep"),
-    *("pytorch", "tensorflow", "tflite", "dlc", "llm", "options", "api", "ops", "errors"),
+    *("index", "platforms", "benchmarks", "builds"),
+    *(Path(page).stem for pages in read_chapters().values() for page in pages),
+    *("options", "api", "ops", "errors"),
 )
 
 
@@ -109,6 +112,8 @@ def write_sources(folder: Path, reports: Path) -> None:
 
 def _copy_examples(pages: Path, reports: Path) -> None:
     shutil.copytree(ROOT / "examples", pages / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    listed = ROOT / "examples" / "README.md"
+    (pages / "examples" / "README.md").write_text(point_links(listed.read_text("utf-8"), listed), "utf-8")
     lines = [
         "# Reports to look at\n",
         "Each of these pages was written by its command; nothing on them is a picture.\n",
@@ -117,10 +122,8 @@ def _copy_examples(pages: Path, reports: Path) -> None:
         name = report.file.replace("/", "-")
         (pages / "reports").mkdir(exist_ok=True)
         shutil.copy(reports / report.file, pages / "reports" / name)
-        command = report.words.replace("{}", "out")
-        lines.append(
-            f"- [{report.title[0].upper()}{report.title[1:]}]({name})\n\n    `edgewright {command}`\n"
-        )
+        title = f"{report.title[0].upper()}{report.title[1:]}"
+        lines.append(f"- [{title}]({name})\n\n    `edgewright {report.words}`\n")
     (pages / "reports" / "index.md").write_text("\n".join(lines) + "\n", "utf-8")
 
 
@@ -156,7 +159,7 @@ def _find_page_of_folder(path: Path, relative: Path) -> Path:
 
 def sort_pages(pages: Iterable[Path]) -> list[Path]:
     """Pages in the order in which they are read."""
-    places = {name: place for place, name in enumerate(ORDER)}
+    places = {name: place for place, name in reversed(list(enumerate(ORDER)))}
     return sorted(pages, key=lambda page: (places.get(page.stem, len(ORDER)), page.name))
 
 
@@ -170,6 +173,11 @@ def _relative(place: Path, here: Path) -> str:
 def list_navigation(pages: Path) -> Iterator[str]:
     """The site's sections and pages, as lines of its settings."""
     yield "  - Home: index.md"
+    yield "  - Guide:"
+    yield "      - guide/index.md"
+    for title, listed in read_chapters().items():
+        yield f"      - {title}:"
+        yield from (f"          - guide/{page}" for page in listed if "/" not in page)
     for title, pattern in SECTIONS.items():
         listed = [
             page
@@ -181,6 +189,7 @@ def list_navigation(pages: Path) -> Iterator[str]:
             yield from (f"      - {page.relative_to(pages)}" for page in listed)
     yield "  - Live reports: reports/index.md"
     yield "  - Project:"
+    yield "      - examples/README.md"
     yield from (
         f"      - {target}"
         for name, target in OUTSIDE.items()

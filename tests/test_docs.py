@@ -32,7 +32,7 @@ SHOWN = frozenset({"", "json", "yaml", "text"})
 COMMAND = re.compile(r"^(edgewright|qnn-\S+|qairt-\S+|envcheck|make|pip|git) ", re.MULTILINE)
 MOST_NOT_RUN = 7
 # Pages whose examples build, sweep or evaluate for longer than the rest: 'make test-rest' runs them.
-LONG = frozenset({"build", "check", "evaluate", "mixed-precision", "sweep"})
+LONG = frozenset({"build", "check", "coming-from", "evaluate", "mixed-precision", "sweep"})
 
 
 @dataclass(frozen=True)
@@ -165,10 +165,45 @@ def test_readme_gives_the_figures_of_the_reference() -> None:
         assert re.findall(r"\d+", row)[:count] == figures, f"README has other figures than {page}"
 
 
+@pytest.mark.parametrize(
+    ("row", "page", "line"),
+    [
+        ("CPU backend over", "benchmarks", r"^As converted: geometric mean (\S+) "),
+        ("CPU backend over", "benchmarks", r"^Loaded from net.json: geometric mean (\S+) "),
+        ("architectures of timm", "architectures", r"^Of (\d+) architectures (\d+) compile and run, (\d+) "),
+        (
+            "networks of all kinds",
+            "conformance",
+            r"^(\d+) networks, (\d+) entries: (\d+) right, (\d+) refused",
+        ),
+        ("latency estimates", "latency", r"^\| fp16 \| \d+ \| (\d+)% "),
+        ("latency estimates", "latency", r"^\| w8a8 \| \d+ \| (\d+)% "),
+    ],
+)
+def test_readme_gives_the_figures_of_the_pages_that_measure(row: str, page: str, line: str) -> None:
+    (said,) = re.findall(rf"^\| {row}.*$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    measured = re.search(line, (ROOT / "docs" / f"{page}.md").read_text("utf-8"), re.MULTILINE)
+    assert measured
+    assert [figure for figure in measured.groups() if figure not in said] == []
+
+
 def test_links_between_pages_lead_somewhere() -> None:
-    for page in [*PAGES, *TUTORIALS, ROOT / "ARCHITECTURE.md"]:
+    for page in [*PAGES, *TUTORIALS, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md"]:
         for target in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_first_page_of_the_guide_leads_to_every_other() -> None:
+    guide = ROOT / "docs" / "guide"
+    listed = set(re.findall(r"\]\(([^)#]+\.md)\)", (guide / "index.md").read_text("utf-8")))
+    pages = {str(page.relative_to(guide)) for page in guide.rglob("*.md")}
+    assert pages - {"index.md"} == listed
+
+
+def test_every_example_is_listed_with_where_it_comes_from() -> None:
+    listed = (ROOT / "examples" / "README.md").read_text("utf-8")
+    files = [file for folder in ("models", "data") for file in (ROOT / "examples" / folder).iterdir()]
+    assert [file.name for file in files if f"| `{file.parent.name}/{file.name}` |" not in listed] == []
 
 
 def test_the_moving_picture_shows_the_tour_as_it_is() -> None:

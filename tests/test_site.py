@@ -43,6 +43,7 @@ def test_the_site_is_built_and_can_be_searched(tmp_path):
 def test_the_reports_of_the_site_are_made_by_the_commands_that_it_shows(tmp_path):
     make_reports(tmp_path)
     assert all("<html" in (tmp_path / report.file).read_text("utf-8") for report in REPORTS)
+    assert 'What changed from <span class="name">out/w8a8<' in (tmp_path / "compared.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +53,8 @@ def test_the_reports_of_the_site_are_made_by_the_commands_that_it_shows(tmp_path
         ("docs/guide/build.md", "[a](../../README.md)", "[a](../index.md)"),
         ("docs/guide/build.md", "[a](report.md#what)", "[a](report.md#what)"),
         ("CONTRIBUTING.md", "[a](ARCHITECTURE.md)", "[a](architecture.md)"),
-        ("README.md", "[a](docs/guide)", "[a](guide/build.md)"),
+        ("examples/README.md", "[a](../docs/guide/bench.md)", "[a](../guide/bench.md)"),
+        ("README.md", "[a](docs/guide)", "[a](guide/index.md)"),
         ("README.md", "[a](docs/guide/tutorials)", "[a](guide/tutorials/tour.md)"),
         ("README.md", "[a](https://a.example/b.md)", "[a](https://a.example/b.md)"),
     ],

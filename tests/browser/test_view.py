@@ -495,3 +495,14 @@ def test_everything_that_can_be_used_has_a_name_for_screen_readers(open_folder):
         assert used
         assert [node for node in used if not node.get("name", {}).get("value")] == []
         page.keyboard.press("Escape")
+
+
+def test_a_picture_that_is_not_there_yet_is_paper_and_not_black(open_view, files):
+    page = open_view(files / "small.onnx")
+    drawn = page.evaluate("""() => {
+        const { canvas } = edgewrightView;
+        canvas.scene = null;
+        canvas.resize();
+        return [...canvas.context.getImageData(5, 5, 1, 1).data];
+    }""")
+    assert min(drawn) > 200

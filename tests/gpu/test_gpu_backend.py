@@ -110,7 +110,7 @@ def test_an_op_that_the_gpu_lacks_is_refused_and_runs_on_the_cpu_only_when_allow
 
 def test_a_quantized_model_is_refused_with_the_line_of_the_guide(digits):
     quantized = ew.quantize(digits, [{"Input3": IMAGE}])
-    with pytest.raises(UnsupportedFeature, match=r"float models only \(guide line 11855\)"):
+    with pytest.raises(UnsupportedFeature, match=r"float models only, as QNN's own"):
         quantized.run({"Input3": IMAGE}, backend="libQnnGpu.so")
 
 

@@ -40,7 +40,7 @@ DSP = Processor(
     "DSP",
     "the Hexagon DSP (v65, v66)",
     ("libQnnDsp.so", "libQnnDspV65Stub.so", "libQnnDspV66Stub.so", "QnnDsp.dll", "QnnDspV66Stub.dll"),
-    "guide line 11854",
+    "the reference guide of QNN",
     is_eight_bit=True,
 )
 LPAI = Processor(
@@ -143,7 +143,7 @@ def _find_encoding_problems(records: QnnGraph) -> Iterable[EdgewrightError]:
             how = f"{len(encoding.scales)} scales along an axis" if encoding.axis is not None else "one scale"
             yield UnsupportedFeature(
                 f"the tensor has {encoding.bitwidth} bits and {how}, expected 8 bits and one scale for a "
-                "tensor: the guide gives the DSP nothing else (lines 2075, 3946, 3950)",
+                "tensor: QNN's reference guide gives the DSP nothing else",
                 Where(tensor=tensor.name),
                 do="quantize without per-channel scales and with 8-bit weights",
             )

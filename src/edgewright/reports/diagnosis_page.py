@@ -26,8 +26,10 @@ _STYLE = (
     "body{font:14px system-ui,sans-serif;margin:2rem;max-width:75rem;color-scheme:light dark}"
     "h1{font-size:1.2rem}table{border-collapse:collapse;margin:1rem 0}"
     "caption{text-align:left;font-weight:600}"
-    "td,th{padding:.2rem .6rem;border-bottom:1px solid #8884;vertical-align:top;overflow-wrap:anywhere}"
-    "svg{max-width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:currentColor}"
+    "td,th{padding:.2rem .6rem;border-bottom:1px solid #8884;vertical-align:top;overflow-wrap:break-word}"
+    "td{max-width:40rem}table,.wide{display:block;overflow-x:auto}"
+    "svg{max-width:100%;height:auto}.wide svg{max-width:none}"
+    "svg text{font:11px system-ui,sans-serif;fill:currentColor}"
     "summary{cursor:pointer;font-weight:600;margin:.6rem 0}code{overflow-wrap:anywhere}"
     ".graph-frame{height:32rem;border:1px solid #8884}g[data-graph-node]{cursor:pointer}"
 )
@@ -131,7 +133,8 @@ def _draw_layers(diagnosis: Diagnosis) -> str:
     rows = "".join(_draw_row(number, layer, odd) for number, layer in enumerate(diagnosis.layers))
     label = "signal over noise of each layer, up to there (bar) and by itself (line), in dB"
     size = f'viewBox="0 0 {NAME + BAR + 160} {height}" width="{NAME + BAR + 160}"'
-    return f'<p>{label[0].upper()}{label[1:]}</p><svg {size} role="img" aria-label="{label}">{rows}</svg>'
+    picture = f'<svg {size} role="img" aria-label="{label}">{rows}</svg>'
+    return f'<p>{label[0].upper()}{label[1:]}</p><div class="wide" tabindex="0">{picture}</div>'
 
 
 def _draw_row(number: int, layer: Layer, odd: set[str]) -> str:

@@ -124,6 +124,10 @@ def _write_help() -> str:
             "Commands:",
             *listed,
             "",
+            "Start with a model and some of its inputs; a report says what came of it:",
+            "  edgewright build model.onnx --data samples/ --target SM8650 -o out/",
+            "",
+            "The SDK's tools are there, too: qairt-converter, qnn-onnx-converter, qnn-net-run ...",
             "edgewright COMMAND --help describes a command; --version shows the version.",
         ]
     )

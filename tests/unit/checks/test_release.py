@@ -65,6 +65,11 @@ def test_the_readme_of_an_index_has_no_link_that_leads_nowhere():
     assert "edgewright build model.onnx" in text
 
 
+def test_links_in_parentheses_are_left_out_of_the_readme_of_an_index():
+    said = "Python ([a](docs/a.md)), 5 cases ([b](docs/b.md), [c](docs/c.md#d)); see [e](docs/e.md) (f)"
+    assert make_index_readme(said) == "Python, 5 cases; see e (f)"
+
+
 def test_links_and_pictures_lead_to_the_address_once_there_is_one():
     text = make_index_readme("![a](docs/a.png) [b](docs/b.md) [c](https://c.example/)", "https://d.example/")
     expected = "![a](https://d.example/docs/a.png) [b](https://d.example/docs/b.md) [c](https://c.example/)"
@@ -85,3 +90,13 @@ def test_all_is_everything_for_users_and_nothing_for_developers():
     developers = {"test", "dev", "site", "release", "mutate", "fuzz", "audit", "servers", "browser"}
     assert reach("all") == set(extras) - developers - left_out
     assert set(extras["pytorch"]) <= set(extras["huggingface"])
+
+
+def test_pythons_are_claimed_where_all_fast_tests_were_run_on_them():
+    project = tomllib.loads((README.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    claimed = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    rows = (README.parent / "docs" / "platforms.md").read_text("utf-8")
+    tried = re.findall(
+        r"^\| Linux x86_64.*Python (3\.\d+)[^|]*\| (?:every change|all fast tests)", rows, re.MULTILINE
+    )
+    assert claimed == sorted(tried)

@@ -98,7 +98,7 @@ def _refuse_fixed_point(graph: Graph) -> None:
     if fixed:
         raise UnsupportedFeature(
             f"the model is quantized ({len(fixed)} fixed-point tensors), the GPU backend takes float models "
-            "only (guide line 11855)",
+            "only, as QNN's own GPU backend does",
             Where(tensor=fixed[0]),
             do="convert the model without quantization, or use --backend libQnnHtp.so or libQnnCpu.so",
         )

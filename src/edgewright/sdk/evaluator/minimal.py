@@ -91,7 +91,7 @@ def evaluate_combinations(
 def _check_backend(backend: Backend) -> None:
     if isinstance(backend, TakesFloat):
         raise UnsupportedFeature(
-            f"{backend.name} takes float models only (guide line 11855): there are no options to rank",
+            f"{backend.name} takes float models only: there are no options to rank",
             do="name it in a configuration (-config), with precision fp32 or fp16",
         )
 

@@ -1,7 +1,7 @@
 // One canvas with a graph: layout by the worker, pan, zoom, selection, keyboard.
 import { chooseExpanded, findVisible, labelBox, listAncestors, prepareGraph } from "./graph.js";
 import { measureBox } from "./layout.js";
-import { drawScene, findBox, prepareScene, readColours } from "./drawing.js";
+import { clearPicture, drawScene, findBox, prepareScene, readColours } from "./drawing.js";
 
 const MOST_AT_FIRST = 120;
 const SMALLEST = 0.02;
@@ -209,9 +209,11 @@ export class GraphCanvas {
   }
 
   drawNow() {
-    if (!this.scene || !this.size) return;
+    if (!this.size) return;
     this.colours ??= readColours(this.canvas);
-    drawScene(this.context, this.scene, this.view, this.size, this.colours, this.look);
+    // An opaque canvas is black until something is drawn.
+    if (!this.scene) clearPicture(this.context, this.size, this.colours);
+    else drawScene(this.context, this.scene, this.view, this.size, this.colours, this.look);
   }
 
   recolour() {

@@ -50,12 +50,17 @@ function makePath(points) {
   return path;
 }
 
+/** Leaves nothing but the paper. */
+export function clearPicture(context, size, colours) {
+  context.setTransform(size.ratio, 0, 0, size.ratio, 0, 0);
+  context.fillStyle = colours.paper;
+  context.fillRect(0, 0, size.width, size.height);
+}
+
 /** Draws the part of the scene that is in view; look has the selection and the rings around boxes. */
 export function drawScene(context, scene, view, size, colours, look) {
   const ratio = size.ratio;
-  context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.fillStyle = colours.paper;
-  context.fillRect(0, 0, size.width, size.height);
+  clearPicture(context, size, colours);
   context.setTransform(ratio * view.k, 0, 0, ratio * view.k, ratio * view.x, ratio * view.y);
   const shown = {
     left: -view.x / view.k,
