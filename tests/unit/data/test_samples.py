@@ -114,6 +114,13 @@ def test_labels_follow_the_samples():
         assert [part.find_label(number) for number in part.selection.numbers] == part.labels.values
 
 
+def test_a_label_beyond_the_classes_is_seen_wherever_it_is():
+    for place in range(9):
+        labels = [0] * 9
+        labels[place] = 7
+        assert _parts(9, labels=labels).labels.largest == 7
+
+
 def test_a_table_gives_labels_to_files_and_to_folders(tmp_path):
     for name in ("cat", "dog"):
         (tmp_path / "data" / name).mkdir(parents=True)
