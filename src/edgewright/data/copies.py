@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from edgewright.core.numbers import Array
-from edgewright.data.overlaps import shares_most
+from edgewright.data.overlaps import is_overlapping
 from edgewright.data.samples import (
     BuildSamples,
     DataRequest,
@@ -58,7 +58,7 @@ class _KnownSamples:
         if digest in self._digests:
             self._copies += 1
             return False
-        if self._last is not None and shares_most(self._last, sample):
+        if self._last is not None and is_overlapping(self._last, sample):
             self._overlapping += 1
             return False
         self._digests.add(digest)
@@ -95,7 +95,7 @@ def _has_overlaps(samples: BuildSamples) -> bool:
         count = count_samples(part.samples)
         for number in spread_evenly(range(count - 1), NEIGHBOURS):
             first, second = SampleSelection(part.samples, [number, number + 1])
-            if shares_most(first, second):
+            if is_overlapping(first, second):
                 return True
     return False
 

@@ -14,7 +14,7 @@ LEAST_VALUES = 8
 MOST_PLACES = 64
 
 
-def shares_most(first: Mapping[str, Array], second: Mapping[str, Array]) -> bool:
+def is_overlapping(first: Mapping[str, Array], second: Mapping[str, Array]) -> bool:
     """Whether a sample is the other one, moved by half of its length or less; inputs that stay are alike."""
     is_moved = False
     for name, array in first.items():

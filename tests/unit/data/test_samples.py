@@ -11,7 +11,7 @@ from edgewright.config.spelling import spell_options
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError
 from edgewright.data.audio import AudioSamples
 from edgewright.data.copies import read_unique_samples
-from edgewright.data.overlaps import shares_most
+from edgewright.data.overlaps import is_overlapping
 from edgewright.data.sample_format import SampleFormat
 from edgewright.data.samples import DataRequest, read_samples
 from edgewright.ir.text import parse
@@ -134,7 +134,7 @@ def test_what_shares_less_or_says_little_is_no_overlap(data):
 def test_windows_of_several_inputs_overlap_where_all_of_them_do():
     windows, rows = cut_windows(8), np.random.default_rng(1).random((90, 4)).astype(np.float32)
     pairs = [[{"x": windows[n], "y": each[n]} for n in (3, 4)] for each in (rows, rows * 0)]
-    assert [shares_most(*pair) for pair in pairs] == [False, True]
+    assert [is_overlapping(*pair) for pair in pairs] == [False, True]
 
 
 def test_data_named_apart_judges_alone():
