@@ -1,7 +1,7 @@
 """Whether AIMET loads our encodings, strictly: a row for each model of a folder.
 
-``python -m benchmarks.aimet_encodings`` with what `make bench-models` and `make peers` made; --models DIR and
-AIMET_ENV_PYTHON name others.
+``python -m benchmarks.aimet_encodings`` with the models of the repository, what `make bench-models` and `make peers`
+made; --models DIR and AIMET_ENV_PYTHON name others.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import edgewright as ew
-from benchmarks.models import FETCHED
+from benchmarks.models import EXAMPLES, FETCHED
 from benchmarks.peers import BESIDE, PEERS
 from benchmarks.tables import Table, add_write_option
 from edgewright.core.errors import EdgewrightError
@@ -32,7 +32,7 @@ COLUMNS = (
     "its own",
     "strict",
 )
-SAMPLES, OPEN_SIZE, LONGEST_CELL = 4, 16, 120
+SAMPLES, OPEN_SIZE, LONGEST_CELL = 4, 64, 120
 # What a model must know beside shapes: a window of this length, at this sample rate.
 VALUES: dict[str, Any] = {"sr": np.array(16000, np.int64)}
 SIZES = {"sequence": 576}
@@ -48,7 +48,8 @@ def main() -> None:
     options = parser.parse_args()
     python = BESIDE if BESIDE.exists() and AIMET_PYTHON not in os.environ else find_aimet_python()
     table = Table("aimet-encodings", COLUMNS, options)
-    for model in sorted(path for path in options.models.glob("*.onnx") if options.filter in path.stem):
+    models = [path for folder in (EXAMPLES, options.models) for path in folder.glob("*.onnx")]
+    for model in sorted((path for path in models if options.filter in path.stem), key=lambda path: path.stem):
         table.add(*(cell[:LONGEST_CELL] for cell in measure(model, python)))
     table.finish(f"With {next(peer for peer in PEERS if peer.name == 'aimet').find_version()}.")
 

@@ -466,6 +466,19 @@ def test_a_build_from_python_returns_the_record(data, tmp_path, simulated):
     assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
 
 
+def test_an_input_becomes_a_constant_in_python_as_on_the_command_line(tmp_path, simulated):
+    nodes = [helper.make_node("Mul", ["x", "factor"], ["y"])]
+    io = [("x", FLOAT, [1, 6]), ("factor", FLOAT, [1])], [("y", FLOAT, [1, 6])]
+    model = save(tmp_path / "scaled.onnx", nodes, *io)
+    samples = np.random.default_rng(0).random((12, 6)).astype(np.float32)
+    given = {"target": "SM8650", "precision": "w8a8", "output": tmp_path / "out"}
+    with pytest.raises(ew.EdgewrightError, match="input_values=") as caught:
+        ew.build(model, [{"x": row[None]} for row in samples], **given)
+    assert "missing: 'factor'" in str(caught.value)
+    record = ew.build(model, [{"x": row[None]} for row in samples], **given, input_values={"factor": 3})
+    assert [item.name for item in record.contract] == ["x", "y"]
+
+
 def test_the_folder_of_the_model_is_no_place_for_a_build(call, data, tmp_path):
     model = tmp_path / "mnist.onnx"
     model.write_bytes(DIGITS_MODEL.read_bytes())

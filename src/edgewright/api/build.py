@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 from edgewright.api.folder_data import prepare_folder_data, take_first_sample
 from edgewright.artifacts.encodings import EncodingsSource
 from edgewright.build.build import build_model
@@ -54,6 +56,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
     sample_rate: int | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     symbols: Mapping[str, int] | None = None,
+    input_values: Mapping[str, Any] | None = None,
     outputs: Sequence[str] = (),
     overrides: EncodingsSource | None = None,
     resume: bool = False,
@@ -82,6 +85,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         sample_rate: the rate that sound is resampled to, in Hz.
         input_shapes: shapes for inputs whose dimensions are symbolic, or other shapes than the declared ones.
         symbols: numbers for symbolic dimensions by their names.
+        input_values: inputs that become constants, such as the sample rate of a voice detector.
         outputs: values of the graph that become the outputs, in place of the model's own.
         overrides: an encodings file of any version, or its content.
         resume: continue an interrupted build of the same model, data and options.
@@ -103,7 +107,7 @@ def build(  # noqa: PLR0913 - every one is a choice of its own, and all but two 
         prefer=prefer,
         max_drop=max_drop,
         metric=_name_metric(metric),
-        shapes=_read_shapes(input_shapes or {}, symbols or {}),
+        shapes=_read_shapes(input_shapes or {}, symbols or {}, input_values or {}),
         outputs=tuple(outputs),
         overrides=overrides,
         is_resumed=resume,
@@ -131,11 +135,22 @@ def _name_model(model: Any) -> str:
     return Path(model).stem if isinstance(model, str | Path) else name_live_model(model)
 
 
-def _read_shapes(inputs: Mapping[str, Sequence[int]], symbols: Mapping[str, int]) -> Shapes:
+def _read_shapes(
+    inputs: Mapping[str, Sequence[int]], symbols: Mapping[str, int], values: Mapping[str, Any]
+) -> Shapes:
     return Shapes(
         input_dims=tuple((name, tuple(dims)) for name, dims in inputs.items()),
         define_symbols=tuple(symbols.items()),
+        input_values=tuple((name, _list_numbers(name, value)) for name, value in values.items()),
     )
+
+
+def _list_numbers(name: str, value: Any) -> tuple[float, ...]:
+    """The numbers of a constant, as the command line has them."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iufb":
+        raise UsageError(f"input_values has {shown(repr(value), 60)} for '{shown(name)}', expected numbers")
+    return tuple(array.reshape(-1).tolist())
 
 
 def _read_time_limit(time_limit: float | str | None) -> float:

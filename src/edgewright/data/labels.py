@@ -34,18 +34,22 @@ class Labels:
     values: Sequence[Label]
     note: str = ""
     kind: str = CLASSES
+    # The largest class of samples that were left out: labels of another model show there, too.
+    largest_left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.values)
 
     @property
     def largest(self) -> int:
-        """The largest number of a class."""
-        return max((value for value in self.values if isinstance(value, int)), default=0)
+        """The largest number of a class, of all samples that there were."""
+        known = (value for value in self.values if isinstance(value, int))
+        return max(self.largest_left_out, max(known, default=0))
 
     def select(self, numbers: Sequence[int]) -> "Labels":
         """Those of some samples."""
-        return replace(self, values=[self.values[number] for number in numbers])
+        values = [self.values[number] for number in numbers]
+        return replace(self, values=values, largest_left_out=self.largest)
 
 
 def find_labels(data: Data, samples: Samples, count: int, given: GivenLabels | None) -> Labels | None:

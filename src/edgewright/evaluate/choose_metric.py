@@ -13,12 +13,13 @@ from edgewright.data.labels import ARRAYS, BOXES, CLASSES, TEXTS, Labels
 from edgewright.evaluate.metrics import find_measure
 from edgewright.evaluate.metrics.answers import RightAnswers, SameAnswers
 from edgewright.evaluate.metrics.measure import ANY, Measure
+from edgewright.evaluate.metrics.pixels import IntersectionOverUnion
 from edgewright.evaluate.metrics.values import Closeness
 from edgewright.evaluate.output_kinds import has_classes, has_codes, is_single_answer
 from edgewright.evaluate.records import Metric
 from edgewright.ir.graph import Graph
 
-RIGHT, SAME, CLOSENESS = RightAnswers.name, SameAnswers.name, Closeness.name
+RIGHT, SAME, CLOSENESS, IOU = RightAnswers.name, SameAnswers.name, Closeness.name, IntersectionOverUnion.name
 # What labels are good for, by their kind.
 LABEL_USES = {
     CLASSES: "right-answers or top-5",
@@ -106,9 +107,21 @@ def _choose(graph: Graph, labels: Labels | None, labelled: list[str], classes: l
         reason = f"whole numbers are answers, the other outputs need not be classes{unused}"
         return _make_metric(chosen, reason)
     reason = f"the outputs need not be classes{unused}"
-    if not unused and any(_count_elements(graph, name) > 1 for name in graph.outputs):
-        reason += f"; {spell_option('metric', SAME)} compares the largest one, labels are better"
-    return _make_metric(chosen, reason)
+    return _make_metric(chosen, reason if unused else reason + _offer_another(graph))
+
+
+def _offer_another(graph: Graph) -> str:
+    """The metric that may be meant where outputs are judged by their values."""
+    if any(_is_single_map(shape) for shape in _list_shapes(graph).values()):
+        return f"; {spell_option('metric', IOU)} compares the pixels of a mask, labels are better"
+    if any(_count_elements(graph, name) > 1 for name in graph.outputs):
+        return f"; {spell_option('metric', SAME)} compares the largest one, labels are better"
+    return ""
+
+
+def _is_single_map(shape: Sequence[int]) -> bool:
+    """Whether it is an image of one channel: there is no class to be the largest one."""
+    return len(shape) == 4 and 1 in {shape[1], shape[3]} and sum(size > 1 for size in shape[1:]) == 2
 
 
 def _judge_by_kind(graph: Graph, outputs: Sequence[str], classes: list[str]) -> dict[str, str]:
@@ -119,7 +132,7 @@ def _judge_by_kind(graph: Graph, outputs: Sequence[str], classes: list[str]) -> 
 
 def _choose_by_labels(graph: Graph, labels: Labels, classes: list[str], labelled: list[str]) -> Metric:
     """Labels that are no classes say what is measured, where an output fits them."""
-    name = {ARRAYS: "iou", BOXES: "map"}.get(labels.kind, "")
+    name = {ARRAYS: IOU, BOXES: "map"}.get(labels.kind, "")
     if name:
         measure = find_measure(name)
         shapes = _list_shapes(graph)

@@ -16,6 +16,8 @@ ClassCounts = Sequence[Mapping[int, float]]
 FEWEST_OF_CLASS = 5
 # A class that keeps less than this part of its good answers is lost.
 LEAST_KEPT = 0.5
+# Rarer classes are lost where they keep nothing and chance would take all of a class less often than this.
+RARE_CHANCE = 0.05
 # Samples with values so many times as large as those of the smaller half hide what is lost of these, and the
 # part of them that may be noise.
 MUCH_LARGER, MOST_HIDDEN = 30.0, 0.1
@@ -142,13 +144,28 @@ def describe_answers(name: str, before: ClassCounts, after: ClassCounts) -> Iter
         )
     lost = [
         number
-        for number in sorted(answers)
+        for number in answers
         if samples[number] >= FEWEST_OF_CLASS and kept[number] < LEAST_KEPT * good[number]
     ]
-    if lost:
+    if lost := sorted(lost + _list_lost_rare(answers, samples, good, kept)):
         named = ", ".join(f"{n} ({kept[n]:.0f} of {good[n]:.0f} are kept)" for n in lost[:MOST_NAMED])
         more = f" and {len(lost) - MOST_NAMED} more" if len(lost) > MOST_NAMED else ""
         yield f"classes of output '{shown(name)}' are lost, which the figure over all hides: {named}{more}"
+
+
+def _list_lost_rare(
+    answers: Sequence[int], samples: Counter[int], good: Counter[int], kept: Counter[int]
+) -> list[int]:
+    """Classes of few samples that keep nothing, where chance does not explain it: those of rare events.
+
+    Of many classes some have a single sample, which any wrong answer may take; pixels are not counted so.
+    """
+    if any(good[number] != samples[number] for number in answers):
+        return []
+    share = 1 - sum(kept.values()) / max(1, sum(good.values()))
+    chance = sum(share ** samples[number] for number in answers)
+    is_rare = [number for number in answers if samples[number] < FEWEST_OF_CLASS and not kept[number]]
+    return is_rare if chance < RARE_CHANCE else []
 
 
 def describe_missed_classes(name: str, before: ClassCounts) -> Iterator[str]:

@@ -4,6 +4,7 @@ from enum import Enum
 from pathlib import Path
 
 from edgewright.frontends._common.caffe import refuse_caffe
+from edgewright.frontends._common.keras import refuse_keras
 from edgewright.frontends.pytorch.archive import identify_file
 from edgewright.frontends.tensorflow.saved_model import TensorflowFile, is_onnx
 from edgewright.frontends.tflite.codes import IDENTIFIER
@@ -19,9 +20,10 @@ class Framework(Enum):
 
 
 def framework_of(source: Path | str) -> Framework:
-    """The framework that wrote a file or a folder; Caffe's are refused."""
+    """The framework that wrote a file or a folder; Caffe's and Keras' are refused."""
     path = Path(source)
     refuse_caffe(path)
+    refuse_keras(path)
     return _by_content(path) or _by_name(path)
 
 

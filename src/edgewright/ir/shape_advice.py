@@ -39,8 +39,15 @@ def advise_shape(shape: Sequence[int], expected: Sequence[Dim]) -> str:
 
 
 def _advise_sizes(shape: Sequence[int], expected: Sequence[Dim]) -> str:
+    """What helps where no order of the axes does."""
     if len(shape) == len(expected) and is_matching_shape(shape[1:], expected[1:]):
-        return f"give {expected[0]} sample{'s' * (expected[0] != 1)} at once, not {shape[0]}"
+        return f"give {_count_samples(expected[0])} at once, not {shape[0]}"
+    batch = expected[0] if expected else None
+    if isinstance(batch, int) and shape and shape[0] > batch:
+        order = _find_order((batch, *shape[1:]), expected)
+        if order is not None:
+            code = f"array[:{batch}].transpose{order}"
+            return f"{_name_layout(order)}, and {_count_samples(batch)} at once, not {shape[0]}: {code}"
     sizes = [dim for dim in expected if isinstance(dim, int)]
     if len(sizes) == len(expected) and prod(shape) == prod(sizes):
         text = ", ".join(map(str, sizes))
@@ -50,6 +57,10 @@ def _advise_sizes(shape: Sequence[int], expected: Sequence[Dim]) -> str:
         wrong = [f"axis {a} has {n}, not {d}" for a, (n, d) in pairs if isinstance(d, int) and d != n]
         return f"give the input in the shape of the model: {', '.join(wrong)}"
     return f"give the input with {len(expected)} axes, not {len(shape)}"
+
+
+def _count_samples(count: Dim) -> str:
+    return f"{count} sample{'s' * (count != 1)}"
 
 
 def _find_order(shape: Sequence[int], expected: Sequence[Dim]) -> tuple[int, ...] | None:

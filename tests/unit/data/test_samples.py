@@ -11,6 +11,7 @@ from edgewright.config.spelling import spell_options
 from edgewright.core.errors import BadInput, ShapeMismatch, UsageError
 from edgewright.data.audio import AudioSamples
 from edgewright.data.copies import read_unique_samples
+from edgewright.data.overlaps import is_overlapping
 from edgewright.data.sample_format import SampleFormat
 from edgewright.data.samples import DataRequest, read_samples
 from edgewright.ir.text import parse
@@ -98,6 +99,44 @@ def test_a_single_sample_is_no_copy_of_itself():
     assert read_unique_samples(GRAPH, DataRequest(one)).notes == read_samples(GRAPH, DataRequest(one)).notes
 
 
+SERIES = parse("graph g {\n  input x: float_32[1,64]\n  y = Relu(x)\n  output y\n}\n")
+
+
+def cut_windows(hop, count=90, length=64):
+    series = np.random.default_rng(0).random(hop * count + length).astype(np.float32)
+    return np.stack([series[hop * n : hop * n + length] for n in range(count)])
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_of_windows_that_share_most_of_their_values_one_counts(turn):
+    result = read_unique_samples(SERIES, DataRequest(cut_windows(8)[::turn]))
+    numbers = sorted(n for part in _list_parts(result) for n in part.numbers)
+    assert numbers == list(range(0, 90, 5))
+    said = "of 90 samples 72 share half of the values of the one before or more and are left out: 18 count"
+    assert result.notes[-1] == said
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        cut_windows(40),
+        np.random.default_rng(0).random((90, 64)).astype(np.float32),
+        np.eye(64, dtype=np.float32),
+        np.sign(cut_windows(8) - 0.5),
+    ],
+    ids=["less than half", "no series", "codes", "masks"],
+)
+def test_what_shares_less_or_says_little_is_no_overlap(data):
+    result = read_unique_samples(SERIES, DataRequest(data))
+    assert result.notes == read_samples(SERIES, DataRequest(data)).notes
+
+
+def test_windows_of_several_inputs_overlap_where_all_of_them_do():
+    windows, rows = cut_windows(8), np.random.default_rng(1).random((90, 4)).astype(np.float32)
+    pairs = [[{"x": windows[n], "y": each[n]} for n in (3, 4)] for each in (rows, rows * 0)]
+    assert [is_overlapping(*pair) for pair in pairs] == [False, True]
+
+
 def test_data_named_apart_judges_alone():
     other = np.full((4, 3), 7, np.float32)
     result = _parts(6, eval_data=other, labels=[0, 1, 2, 0])
@@ -112,6 +151,13 @@ def test_labels_follow_the_samples():
     for part in (result.choosing, result.judging):
         assert part.labels.values == [4 - number for number in part.selection.numbers]
         assert [part.find_label(number) for number in part.selection.numbers] == part.labels.values
+
+
+def test_a_label_beyond_the_classes_is_seen_wherever_it_is():
+    for place in range(9):
+        labels = [0] * 9
+        labels[place] = 7
+        assert _parts(9, labels=labels).labels.largest == 7
 
 
 def test_a_table_gives_labels_to_files_and_to_folders(tmp_path):

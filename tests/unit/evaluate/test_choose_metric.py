@@ -191,3 +191,11 @@ def test_the_largest_of_one_value_is_not_offered():
     graph = parse("graph g {\n  input x: float_32[1,1]\n  y = Relu(x)\n  output y\n}\n")
     assert "same-answers" in choose_metric(parse(SCORES), None).reason
     assert "same-answers" not in choose_metric(graph, None).reason
+
+
+@pytest.mark.parametrize("shape", ["1,6,8,1", "1,1,6,8"])
+def test_pixels_of_a_mask_are_offered_to_be_compared_and_not_the_largest_one(shape):
+    graph = parse(f"graph g {{\n  input x: float_32[{shape}]\n  y = Relu(x)\n  output y\n}}\n")
+    reason = choose_metric(graph, None).reason
+    assert "metric=iou" in reason
+    assert "same-answers" not in reason

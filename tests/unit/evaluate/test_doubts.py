@@ -7,6 +7,7 @@ import edgewright.ops  # noqa: F401 - fills the registry
 from edgewright.data.labels import Labels
 from edgewright.data.samples import LabelledSamples, SampleSelection
 from edgewright.evaluate.choose_metric import choose_metric
+from edgewright.evaluate.doubts import describe_answers
 from edgewright.evaluate.evaluator import Evaluator
 from edgewright.evaluate.metrics import MEASURES
 from edgewright.evaluate.metrics.measure import Answer
@@ -123,6 +124,23 @@ def test_a_rare_class_that_is_lost_is_named_though_the_mean_hides_it(has_labels)
     assert "are lost, which the figure over all hides: 3 (0 of 6 are kept)" in " ".join(
         evaluator.list_doubts(measured)
     )
+
+
+@pytest.mark.parametrize("count", [1, 3, 4])
+def test_a_class_of_few_samples_that_keeps_none_is_lost(count):
+    classes = [3] * count + [1] * (200 - count)
+
+    def run(sample):
+        return {"y": sample["x"] * np.array([1, 1, 1, 0, 1, 1])}
+
+    evaluator, measured = judge(SHARES, make_answers(classes) + draw((200, 6)), run)
+    assert f"hides: 3 (0 of {count} are kept)" in " ".join(evaluator.list_doubts(measured))
+
+
+def test_a_class_of_one_sample_may_be_lost_where_every_class_has_one():
+    counts = [{number: 1.0} for number in range(200)]
+    after = [{number: float(number != 7)} for number in range(200)]
+    assert not [*describe_answers("y", counts, after)]
 
 
 def test_labels_that_do_not_fit_are_said_of_several_answers_too():

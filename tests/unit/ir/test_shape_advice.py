@@ -20,6 +20,7 @@ from edgewright.ir.shape_advice import advise_shape, is_matching_shape
         ((1, 1, 10), (1, 10), "remove a first axis, the batch: array.squeeze(0)"),
         ((1, 10, 1), (1, 10), "remove a last axis: array.squeeze(2)"),
         ((80, 5), (5, 80), "the axes have another order: array.transpose(1, 0)"),
+        ((8, 32, 32, 3), (1, 3, 32, 32), "channels first, and 1 sample at once, not 8: array[:1].transpose"),
         ((1, 784), (1, 1, 28, 28), "array.reshape(1, 1, 28, 28)"),
     ],
 )

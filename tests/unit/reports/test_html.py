@@ -49,6 +49,12 @@ def test_what_is_not_proven_is_never_called_ready():
     assert "runs on a device" not in text.partition('id="accuracy"')[0]
 
 
+def test_the_time_of_a_build_is_all_of_it_and_of_a_resumed_one_that_of_its_stages():
+    stages = sum(stage.seconds for stage in record().stages)
+    assert "7 min 30 s" in text_of(replace(record(), seconds=450.0))
+    assert f"{stages:.1f} s" in text_of(replace(record(), seconds=0.0))
+
+
 def test_without_a_limit_nothing_is_called_ready_however_much_is_lost():
     lossy = judge_loss(replace(record().verdict.loss, points=40.0, low=35.0, high=45.0), None)
     head = text_of(replace(record(), verdict=lossy, max_drop=None)).partition('id="accuracy"')[0]

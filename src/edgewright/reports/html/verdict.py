@@ -288,5 +288,6 @@ def _make_tiles(record: BuildRecord) -> tuple[Tile, ...]:
     if layer is not None:
         noise_db = layer.sim_db if layer.own_db is None else layer.own_db
         tiles.append(Tile("worst layer", format_db(noise_db), format_name(layer.op)))
-    took = sum(stage.seconds for stage in record.stages)
+    # Exporting a model in memory is in no stage, and stages that were taken over are of an earlier run.
+    took = max(record.seconds, sum(stage.seconds for stage in record.stages))
     return (*tiles, Tile("build time", format_duration(took), f"{len(record.stages)} stages"))
