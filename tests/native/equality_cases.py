@@ -261,6 +261,13 @@ def pool(net: RandomNet, *, kind: type[PoolAvg2d | PoolMax2d], size: int, stride
     return net.add(op, net.add_input(*IMAGE))
 
 
+def pool_zeros(net: RandomNet, *, size: int) -> str:
+    """An average pool whose padding counts as zeros."""
+    pads = ((size // 2, size // 2),) * 2
+    op = PoolAvg2d(filter_size=(size, size), stride=(1, 1), pad_amount=pads, count_pad_for_edges=True)
+    return net.add(op, net.add_input(*IMAGE))
+
+
 def join(net: RandomNet) -> str:
     """Two inputs side by side in a third encoding."""
     return net.add(Concat(axis=3), net.add_input(*IMAGE), net.add_input(*IMAGE))
@@ -347,6 +354,9 @@ CASES: dict[str, Draw] = {
     "PoolAvg2d, 2x2": partial(pool, kind=PoolAvg2d, size=2, stride=2),
     "PoolAvg2d, 3x3": partial(pool, kind=PoolAvg2d, size=3, stride=1),
     "PoolAvg2d, 3x3, padded": partial(pool, kind=PoolAvg2d, size=3, stride=1, pad=1),
+    "PoolAvg2d, 3x3, stride 2, padded": partial(pool, kind=PoolAvg2d, size=3, stride=2, pad=1),
+    "PoolAvg2d, 3x3, padded with zeros": partial(pool_zeros, size=3),
+    "PoolAvg2d, 5x5, padded with zeros": partial(pool_zeros, size=5),
     "PoolAvg2d, whole image": partial(pool, kind=PoolAvg2d, size=12, stride=1),
     "PoolMax2d, 2x2": partial(pool, kind=PoolMax2d, size=2, stride=2),
     "ReduceMean, image": partial(apply, op=ReduceMean(axes=(1, 2), keep_dims=True)),

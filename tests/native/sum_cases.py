@@ -236,12 +236,16 @@ DRAWN = (
     "Divide, one number",
     "Maximum, one number",
     "Softmax, 2",
+    "PoolAvg2d, 3x3, padded",
+    "PoolAvg2d, 3x3, stride 2, padded",
+    "PoolAvg2d, 5x5, padded with zeros",
 )
 # Of 16 bits: networks whose integers were not always those of the emulator.
 DRAWN_WIDE = {
     "Conv2d + Tanh": 0,
     "DepthWiseConv2d, 5x5, stride 2, uneven": 5,
     "LayerNorm": 0,
+    "PoolAvg2d, 3x3, padded": 0,
     "Softmax, 4": 0,
     "Softmax, 197": 0,
 }
