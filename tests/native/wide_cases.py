@@ -14,6 +14,7 @@ from edgewright.ops.activation import Elu, Gelu, HardSwish, Relu, Sigmoid, Tanh
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMaximum, ElementWiseMultiply
 from edgewright.ops.elementwise_unary import ElementWiseExp
 from edgewright.ops.pool import PoolAvg2d
+from edgewright.ops.quant import Convert
 from edgewright.ops.rearrange import Concat
 from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
 
@@ -60,6 +61,16 @@ def add_number() -> Case:
     return graph, feed
 
 
+def narrow(ratio: float) -> Case:
+    """Every integer in 8 bits, whose steps are so many times finer."""
+    x, y = Encoding((1e-5,), (-20123,), bitwidth=16), Encoding((1e-5 / ratio,), (-137,))
+    graph, feed = build_function(
+        Convert(dtype=DType.UFIXED_POINT_8, encoding=y, source=x), (1e-5, -20123), (1, 0)
+    )
+    graph.types["y"] = TensorType(SHAPE, DType.UFIXED_POINT_8, None, y)
+    return graph, feed
+
+
 def gate(x: Numbers, y: Numbers) -> Case:
     """SiLU of every integer."""
     graph, feed = build_function(Sigmoid(), x, UNIT_RANGE)
@@ -99,6 +110,7 @@ def _list_cases(number: int, x: Numbers, y: Numbers) -> dict[str, Callable[[], C
 
 WIDE_EXACT = {
     "wide-add-number": add_number,
+    **{f"wide-narrow-{ratio}": partial(narrow, ratio) for ratio in (0.004, 0.09, 0.3, 0.5, 0.87, 1.3)},
 } | {
     name: case for number, (x, y) in enumerate(ENCODINGS) for name, case in _list_cases(number, x, y).items()
 }
