@@ -286,6 +286,23 @@ def normalize_channels(net: RandomNet) -> str:
     return net.add(Batchnorm(), value, weights, net.add_number(net.random.normal(0, 0.4, 32)))
 
 
+def combine_rectified(net: RandomNet, *, op: Op) -> str:
+    """A Relu of an op of two inputs."""
+    return net.add(Relu(), net.add(op, net.add_input(*IMAGE), net.add_input(*IMAGE)))
+
+
+def scale_before(net: RandomNet, *, op: Op) -> str:
+    """A function of an input times a number."""
+    number = net.add_constant(net.random.uniform(0.3, 2, (1,)))
+    return net.add(op, net.add(MULTIPLY, net.add_input(*IMAGE), number))
+
+
+def scale_between(net: RandomNet) -> str:
+    """A number between two convolutions."""
+    number = net.add_constant(net.random.uniform(0.3, 2, (1,)))
+    return convolve(net, net.add(MULTIPLY, convolve(net, size=1), number), size=1)
+
+
 ADD, SUBTRACT, MULTIPLY = ElementWiseAdd(), ElementWiseSubtract(), ElementWiseMultiply()
 CHANNELS = (1, 1, 1, 32)
 DEPTHWISE_HALVED = partial(convolve_oddly, size=(3, 3), stride=(2, 2))
@@ -347,6 +364,11 @@ CASES: dict[str, Draw] = {
     "Multiply, negative number": partial(combine_number, op=MULTIPLY, number=-0.7),
     "Multiply, constant channels": partial(combine_constant, op=MULTIPLY, shape=(32,)),
     "Multiply, itself": square,
+    "Multiply, one number + Gelu": partial(scale_before, op=Gelu()),
+    "Conv2d + Multiply, one number + Conv2d": scale_between,
+    "Add + Relu": partial(combine_rectified, op=ADD),
+    "Subtract + Relu": partial(combine_rectified, op=SUBTRACT),
+    "Multiply + Relu": partial(combine_rectified, op=MULTIPLY),
     "Divide": divide,
     "Divide, one number": partial(combine_number, op=ElementWiseDivide(), number=0.4),
     "Maximum": partial(combine, op=ElementWiseMaximum()),

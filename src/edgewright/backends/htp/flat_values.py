@@ -3,6 +3,7 @@
 from edgewright.backends.cpu.patterns import cast_op
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
+from edgewright.ir.traits import HtpWork
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
 from edgewright.ops.matmul import MatMul
 from edgewright.ops.norm import LayerNorm
@@ -27,6 +28,16 @@ def is_flat_operand(graph: Graph, value: str, made: str) -> bool:
         return not (isinstance(length, int) and length % BLOCK == 0 and FEWEST <= length < MOST)
     maker = _find_transpose(graph, maker)
     return maker is not None and _has_long_axes(graph, maker)
+
+
+def is_rounded_once(graph: Graph, value: str, made: str) -> bool:
+    """Whether 8 bits times a number are rounded once: flat ones, between products, and before a function."""
+    readers, maker = graph.consumers(made), graph.producer(value)
+    if any(reader.op.specific().htp_work == HtpWork.CURVE for reader in readers):
+        return True
+    is_made = maker is not None and maker.op.is_product
+    is_between = is_made and any(_has_blocks(reader, ElementWiseAdd) for reader in readers)
+    return is_between or is_flat_operand(graph, value, made)
 
 
 def is_blocked_sum(graph: Graph, node: Node) -> bool:
