@@ -297,6 +297,12 @@ def scale_before(net: RandomNet, *, op: Op) -> str:
     return net.add(op, net.add(MULTIPLY, net.add_input(*IMAGE), number))
 
 
+def share_scaled(net: RandomNet) -> str:
+    """The shares of scores that were scaled, as in attention."""
+    number = net.add_constant(net.random.uniform(0.3, 2, (1,)))
+    return net.add(Softmax(), net.add(MULTIPLY, net.add_input(1, 3, 64, 50, spread=6.0), number))
+
+
 def scale_between(net: RandomNet) -> str:
     """A number between two convolutions."""
     number = net.add_constant(net.random.uniform(0.3, 2, (1,)))
@@ -407,6 +413,7 @@ CASES: dict[str, Draw] = {
     "Softmax, 2": partial(apply, op=Softmax(), shape=(256, 2), spread=6.0),
     "Softmax, 4": partial(apply, op=Softmax(), shape=(256, 4), spread=6.0),
     "Softmax, 10": partial(apply, op=Softmax(), shape=(64, 10), spread=6.0),
+    "Multiply, one number + Softmax, 50": share_scaled,
     "Softmax, 197": partial(apply, op=Softmax(), shape=(1, 3, 64, 197), spread=6.0),
     "Softmax, 1000": partial(apply, op=Softmax(), shape=(8, 1000), spread=6.0),
     "Batchnorm": normalize_channels,

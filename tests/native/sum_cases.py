@@ -251,6 +251,7 @@ DRAWN_WIDE = {
     "DepthWiseConv2d, 5x5, stride 2, uneven": 5,
     "LayerNorm": 0,
     "PoolAvg2d, 3x3, padded": 0,
+    "Multiply, one number + Softmax, 50": 0,
     "Softmax, 4": 0,
     "Softmax, 197": 0,
 }
