@@ -319,6 +319,7 @@ CASES: dict[str, Draw] = {
     "Conv2d, 1x1": partial(convolve, size=1),
     "Conv2d, 5x5": partial(convolve, size=5),
     "Conv2d, 3x3, dilated": partial(convolve, dilation=2),
+    "Conv2d, 3x3, dilated, stride 2": partial(convolve, dilation=2, stride=2),
     "Conv2d, 3x3, groups": partial(convolve, group=4),
     "Conv2d, 3 channels, stride 2": partial(convolve, given=3, stride=2),
     "Conv2d, 16x16 patches": convolve_patches,

@@ -236,6 +236,7 @@ DRAWN = (
     "Divide, one number",
     "Maximum, one number",
     "Softmax, 2",
+    "Conv2d, 3x3, dilated, stride 2",
     "Multiply, one number + Gelu",
     "Conv2d + Multiply, one number + Conv2d",
     "Add + Relu",
