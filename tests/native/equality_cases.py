@@ -261,6 +261,13 @@ def pool(net: RandomNet, *, kind: type[PoolAvg2d | PoolMax2d], size: int, stride
     return net.add(op, net.add_input(*IMAGE))
 
 
+def pool_zeros(net: RandomNet, *, size: int) -> str:
+    """An average pool whose padding counts as zeros."""
+    pads = ((size // 2, size // 2),) * 2
+    op = PoolAvg2d(filter_size=(size, size), stride=(1, 1), pad_amount=pads, count_pad_for_edges=True)
+    return net.add(op, net.add_input(*IMAGE))
+
+
 def join(net: RandomNet) -> str:
     """Two inputs side by side in a third encoding."""
     return net.add(Concat(axis=3), net.add_input(*IMAGE), net.add_input(*IMAGE))
@@ -279,6 +286,29 @@ def normalize_channels(net: RandomNet) -> str:
     return net.add(Batchnorm(), value, weights, net.add_number(net.random.normal(0, 0.4, 32)))
 
 
+def combine_rectified(net: RandomNet, *, op: Op) -> str:
+    """A Relu of an op of two inputs."""
+    return net.add(Relu(), net.add(op, net.add_input(*IMAGE), net.add_input(*IMAGE)))
+
+
+def scale_before(net: RandomNet, *, op: Op) -> str:
+    """A function of an input times a number."""
+    number = net.add_constant(net.random.uniform(0.3, 2, (1,)))
+    return net.add(op, net.add(MULTIPLY, net.add_input(*IMAGE), number))
+
+
+def share_scaled(net: RandomNet) -> str:
+    """The shares of scores that were scaled, as in attention."""
+    number = net.add_constant(net.random.uniform(0.3, 2, (1,)))
+    return net.add(Softmax(), net.add(MULTIPLY, net.add_input(1, 3, 64, 50, spread=6.0), number))
+
+
+def scale_between(net: RandomNet) -> str:
+    """A number between two convolutions."""
+    number = net.add_constant(net.random.uniform(0.3, 2, (1,)))
+    return convolve(net, net.add(MULTIPLY, convolve(net, size=1), number), size=1)
+
+
 ADD, SUBTRACT, MULTIPLY = ElementWiseAdd(), ElementWiseSubtract(), ElementWiseMultiply()
 CHANNELS = (1, 1, 1, 32)
 DEPTHWISE_HALVED = partial(convolve_oddly, size=(3, 3), stride=(2, 2))
@@ -289,6 +319,7 @@ CASES: dict[str, Draw] = {
     "Conv2d, 1x1": partial(convolve, size=1),
     "Conv2d, 5x5": partial(convolve, size=5),
     "Conv2d, 3x3, dilated": partial(convolve, dilation=2),
+    "Conv2d, 3x3, dilated, stride 2": partial(convolve, dilation=2, stride=2),
     "Conv2d, 3x3, groups": partial(convolve, group=4),
     "Conv2d, 3 channels, stride 2": partial(convolve, given=3, stride=2),
     "Conv2d, 16x16 patches": convolve_patches,
@@ -340,6 +371,11 @@ CASES: dict[str, Draw] = {
     "Multiply, negative number": partial(combine_number, op=MULTIPLY, number=-0.7),
     "Multiply, constant channels": partial(combine_constant, op=MULTIPLY, shape=(32,)),
     "Multiply, itself": square,
+    "Multiply, one number + Gelu": partial(scale_before, op=Gelu()),
+    "Conv2d + Multiply, one number + Conv2d": scale_between,
+    "Add + Relu": partial(combine_rectified, op=ADD),
+    "Subtract + Relu": partial(combine_rectified, op=SUBTRACT),
+    "Multiply + Relu": partial(combine_rectified, op=MULTIPLY),
     "Divide": divide,
     "Divide, one number": partial(combine_number, op=ElementWiseDivide(), number=0.4),
     "Maximum": partial(combine, op=ElementWiseMaximum()),
@@ -347,6 +383,9 @@ CASES: dict[str, Draw] = {
     "PoolAvg2d, 2x2": partial(pool, kind=PoolAvg2d, size=2, stride=2),
     "PoolAvg2d, 3x3": partial(pool, kind=PoolAvg2d, size=3, stride=1),
     "PoolAvg2d, 3x3, padded": partial(pool, kind=PoolAvg2d, size=3, stride=1, pad=1),
+    "PoolAvg2d, 3x3, stride 2, padded": partial(pool, kind=PoolAvg2d, size=3, stride=2, pad=1),
+    "PoolAvg2d, 3x3, padded with zeros": partial(pool_zeros, size=3),
+    "PoolAvg2d, 5x5, padded with zeros": partial(pool_zeros, size=5),
     "PoolAvg2d, whole image": partial(pool, kind=PoolAvg2d, size=12, stride=1),
     "PoolMax2d, 2x2": partial(pool, kind=PoolMax2d, size=2, stride=2),
     "ReduceMean, image": partial(apply, op=ReduceMean(axes=(1, 2), keep_dims=True)),
@@ -375,6 +414,7 @@ CASES: dict[str, Draw] = {
     "Softmax, 2": partial(apply, op=Softmax(), shape=(256, 2), spread=6.0),
     "Softmax, 4": partial(apply, op=Softmax(), shape=(256, 4), spread=6.0),
     "Softmax, 10": partial(apply, op=Softmax(), shape=(64, 10), spread=6.0),
+    "Multiply, one number + Softmax, 50": share_scaled,
     "Softmax, 197": partial(apply, op=Softmax(), shape=(1, 3, 64, 197), spread=6.0),
     "Softmax, 1000": partial(apply, op=Softmax(), shape=(8, 1000), spread=6.0),
     "Batchnorm": normalize_channels,

@@ -236,12 +236,23 @@ DRAWN = (
     "Divide, one number",
     "Maximum, one number",
     "Softmax, 2",
+    "Conv2d, 3x3, dilated, stride 2",
+    "Multiply, one number + Gelu",
+    "Conv2d + Multiply, one number + Conv2d",
+    "Add + Relu",
+    "Multiply + Relu",
+    "PoolAvg2d, 3x3, padded",
+    "PoolAvg2d, 3x3, stride 2, padded",
+    "PoolAvg2d, 5x5, padded with zeros",
 )
 # Of 16 bits: networks whose integers were not always those of the emulator.
 DRAWN_WIDE = {
     "Conv2d + Tanh": 0,
+    "Add + Relu": 0,
     "DepthWiseConv2d, 5x5, stride 2, uneven": 5,
     "LayerNorm": 0,
+    "PoolAvg2d, 3x3, padded": 0,
+    "Multiply, one number + Softmax, 50": 0,
     "Softmax, 4": 0,
     "Softmax, 197": 0,
 }

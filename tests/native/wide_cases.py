@@ -11,9 +11,11 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Elu, Gelu, HardSwish, Relu, Sigmoid, Tanh
+from edgewright.ops.conv import Conv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMaximum, ElementWiseMultiply
 from edgewright.ops.elementwise_unary import ElementWiseExp
 from edgewright.ops.pool import PoolAvg2d
+from edgewright.ops.quant import Convert
 from edgewright.ops.rearrange import Concat
 from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
 
@@ -60,6 +62,37 @@ def add_number() -> Case:
     return graph, feed
 
 
+def narrow(ratio: float) -> Case:
+    """Every integer in 8 bits, whose steps are so many times finer."""
+    x, y = Encoding((1e-5,), (-20123,), bitwidth=16), Encoding((1e-5 / ratio,), (-137,))
+    graph, feed = build_function(
+        Convert(dtype=DType.UFIXED_POINT_8, encoding=y, source=x), (1e-5, -20123), (1, 0)
+    )
+    graph.types["y"] = TensorType(SHAPE, DType.UFIXED_POINT_8, None, y)
+    return graph, feed
+
+
+def add_close() -> Case:
+    """A sum between two products whose larger factor is almost one."""
+    random, last = np.random.default_rng(0), SHAPE[3]
+    x, y = (4.9999e-5, -30502), (5e-5, -30647)
+    graph, feed = build_function(ElementWiseAdd(), x, y)
+    graph.remove(graph.node("n"))
+    bytes_of = TensorType(SHAPE, DType.UFIXED_POINT_8, None, Encoding((1.3e-4,), (-131,)))
+    wide = _describe(SHAPE, (1.3e-4 / 257, -131 * 257))
+    graph.add_input("b", bytes_of)
+    widen = Convert(dtype=wide.dtype, encoding=wide.encoding, source=bytes_of.encoding)
+    graph.add(Node("c", widen, ["b"], ["c"]), [wide])
+    graph.add(Node("n", ElementWiseAdd(), ["x", "c"], ["y"]), [_describe(SHAPE, y)])
+    weights = random.integers(-127, 128, (1, 1, last, last)).astype(np.int8)
+    grid = TensorType(weights.shape, DType.SFIXED_POINT_8, None, Encoding((1e-3,), (0,)))
+    graph.add_constant("w", weights, grid)
+    point = Conv2d(stride=(1, 1), pad_amount=((0, 0), (0, 0)))
+    graph.add(Node("p", point, ["y", "w"], ["out"]), [_describe(SHAPE, (1e-4, -30000))])
+    graph.outputs = ["out"]
+    return graph, feed | {"b": random.integers(0, 256, SHAPE).astype(np.uint8)}
+
+
 def gate(x: Numbers, y: Numbers) -> Case:
     """SiLU of every integer."""
     graph, feed = build_function(Sigmoid(), x, UNIT_RANGE)
@@ -99,6 +132,8 @@ def _list_cases(number: int, x: Numbers, y: Numbers) -> dict[str, Callable[[], C
 
 WIDE_EXACT = {
     "wide-add-number": add_number,
+    "wide-add-close": add_close,
+    **{f"wide-narrow-{ratio}": partial(narrow, ratio) for ratio in (0.004, 0.09, 0.3, 0.5, 0.87, 1.3)},
 } | {
     name: case for number, (x, y) in enumerate(ENCODINGS) for name, case in _list_cases(number, x, y).items()
 }

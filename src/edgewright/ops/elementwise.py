@@ -189,6 +189,7 @@ class ElementWiseAdd(Binary):
 
     slopes = (1, 1)
     is_arithmetic = True
+    is_rectified_on_htp = True
     meaning = np.add
 
 
@@ -198,6 +199,7 @@ class ElementWiseSubtract(Binary):
 
     slopes = (1, -1)
     is_arithmetic = True
+    is_rectified_on_htp = True
     meaning = np.subtract
 
 
@@ -206,6 +208,7 @@ class ElementWiseMultiply(Binary):
     """Product of two tensors."""
 
     is_arithmetic = True
+    is_rectified_on_htp = True
     scaled_inputs = (0, 1)
     meaning = np.multiply
 

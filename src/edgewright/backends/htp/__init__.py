@@ -4,6 +4,7 @@ from edgewright.backends.base import RunOptions, Session
 from edgewright.backends.cpu.session import CpuSession
 from edgewright.backends.cpu.sums import Arithmetic, Rounding
 from edgewright.backends.htp.arithmetic import htp_sums
+from edgewright.backends.htp.folded_scales import with_folded_scales
 from edgewright.backends.htp.fusions import with_fusions
 from edgewright.backends.htp.halves import EXACT_HALVES, HALVES, with_halves
 from edgewright.backends.htp.library_kernels import with_library_kernels
@@ -29,6 +30,7 @@ class HtpSimBackend:
     def prepare(self, graph: Graph, options: RunOptions) -> Session:
         """A session for a graph; floats are computed in half precision, the NPU has no others."""
         outputs = (*graph.outputs, *options.extra_outputs)
+        graph = with_folded_scales(graph, outputs)
         plain = with_unsigned(
             with_wide_factors(with_raised_scales(with_filtered_pools(with_steps(graph, outputs)))), outputs
         )

@@ -13,6 +13,8 @@ from edgewright.ir.types import TensorType
 # Of 16 bits: bits of the factor, at most so many of them below a step, and how many of these are lost
 # before offsets are added.
 FACTOR_BITS, MOST_BITS, LOST_BITS = 15, 22, 15
+# Above this ratio of scales a factor has all of its bits below a step, and what is added is cut.
+FINE_RATIO = 1 / 16
 # Bits of the factor from 8 to 16 bits.
 WIDENED_BITS = 16
 
@@ -62,13 +64,20 @@ def _rescale(x: Encoding, y: Encoding) -> Array | None:
 
 
 def _narrow(x: Encoding, y: Encoding) -> Array | None:
-    """Products lose 15 bits, what the offsets add has none of these, and then all is cut to a step."""
-    ratio = x.scales[0] / y.scales[0]
-    if not (np.isfinite(ratio) and 0 < ratio < 1):
+    """Products lose 15 bits, what the offsets add has none of these, and then all is cut to a step.
+
+    Steps that are finer than those of 16 bits are taken for as large as these.
+    """
+    ratio = min(x.scales[0] / y.scales[0], 1.0)
+    if not ratio > 0:
         return None
-    bits = min(MOST_BITS, FACTOR_BITS - 1 - int(np.ceil(np.log2(ratio))))
+    if ratio == 1:
+        return np.arange(1 << 16) + float(x.offsets[0] - y.offsets[0])
+    is_fine = ratio > FINE_RATIO
+    bits = FACTOR_BITS if is_fine else min(MOST_BITS, FACTOR_BITS - 1 - int(np.ceil(np.log2(ratio))))
     factor = np.floor(ratio * 2.0**bits + 0.5)
     offset = factor * (x.offsets[0] - 1) - (y.offsets[0] - 0.5) * 2.0**bits
-    parts = np.ceil(offset / (1 << LOST_BITS) - 0.5)
+    parts = offset / (1 << LOST_BITS)
+    added = np.ceil(parts - (1.0 if is_fine else 0.5))
     products = np.floor(factor * (np.arange(1 << 16) + 1) / (1 << LOST_BITS) + 0.5)
-    return np.asarray(np.floor((products + parts) / 2.0 ** (bits - LOST_BITS)))
+    return np.asarray(np.floor((products + added) / 2.0 ** (bits - LOST_BITS)))

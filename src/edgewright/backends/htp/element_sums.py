@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
-from edgewright.backends.htp.flat_values import is_flat_operand
+from edgewright.backends.htp.flat_values import is_rounded_once
 from edgewright.backends.htp.inverses import ADDED_SHARE, invert_sums
 from edgewright.backends.htp.requantize import (
     BENT_PARTS,
@@ -118,7 +118,7 @@ def _read_number(graph: Graph, name: str) -> float:
 
 
 def _scale_values(graph: Graph, node: Node, number: str, *, is_quotient: bool = False) -> SumForm | None:
-    """Values times one number only get another scale; flat operands of a product are rounded once."""
+    """Values times one number only get another scale."""
     value = next(name for name in node.inputs if name != number)
     x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
     if x is None or y is None:
@@ -129,7 +129,7 @@ def _scale_values(graph: Graph, node: Node, number: str, *, is_quotient: bool = 
         return None
     factor = 1 / way.factor if is_quotient else way.factor
     constants = {number: np.full(graph.constants[number].shape, factor, np.float32)}
-    added = way.half_up if is_flat_operand(graph, value, node.outputs[0]) else way.added
+    added = way.half_up if is_rounded_once(graph, value, node.outputs[0]) else way.added
     return SumForm({value: Encoding((1.0,), x.offsets)}, constants, (add_number(added),))
 
 

@@ -7,11 +7,12 @@ import numpy as np
 from edgewright.backends.htp.bent_sums import find_slopes
 from edgewright.backends.htp.gated_sums import has_same_image
 from edgewright.backends.htp.products import can_bend, is_byte_product
-from edgewright.backends.htp.requantize import is_wide
+from edgewright.backends.htp.requantize import is_byte, is_wide
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
+from edgewright.ops.activation import Relu
 from edgewright.ops.rearrange import Reshape
 
 
@@ -41,7 +42,8 @@ def _way(graph: Graph, node: Node) -> list[Node]:
             if len(way) == 1 and _is_bent(graph, maker):
                 return way
             is_same = graph.types[value].encoding == graph.types[node.outputs[0]].encoding
-            is_read = _is_reading_sums(graph, maker, node)
+            is_rectified = len(way) == 1 and _is_rectified(graph, maker, node)
+            is_read = is_rectified or _is_reading_sums(graph, maker, node)
             return way if is_read and (not is_same or node.op.is_gated_on_htp) else []
         value = maker.inputs[0]
     return []
@@ -65,6 +67,13 @@ def _is_reading_sums(graph: Graph, maker: Node, node: Node) -> bool:
         return len(types) == 1 and can_bend(graph, maker)
     is_wide_product = types == {DType.UFIXED_POINT_16} and maker.op.is_product
     return node.op.is_clamp and (is_byte_product(graph, maker) or is_wide_product)
+
+
+def _is_rectified(graph: Graph, maker: Node, node: Node) -> bool:
+    """Whether a Relu right behind sums, differences or products of elements is where these are stored."""
+    kinds = [graph.types[value] for value in (*maker.outputs, *node.outputs)]
+    is_known = all(map(is_byte, kinds)) or all(map(is_wide, kinds))
+    return maker.op.specific().is_rectified_on_htp and type(node.op.specific()) is Relu and is_known
 
 
 def _find_bounds(graph: Graph, node: Node) -> Encoding | None:

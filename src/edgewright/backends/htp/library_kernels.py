@@ -27,6 +27,7 @@ from edgewright.backends.htp.library_op import (
     decode_stored,
     encode_real,
 )
+from edgewright.backends.htp.present_means import average_present, is_present_mean, write_present_means
 from edgewright.backends.htp.requantize import is_byte, is_wide
 from edgewright.backends.htp.shares import share_bytes, share_wide
 from edgewright.backends.htp.wide_functions import UNIT_SCALES
@@ -237,6 +238,7 @@ KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
         (is_whole_pool, average_halves),
         (is_tiled, average_tiles),
         (is_smoothed, smooth_halves),
+        (is_present_mean, average_present),
     ),
     ReduceMean: ((is_whole_mean, average_halves),),
     ResizeBilinear: ((is_enlarged, enlarge_halves),),
@@ -246,6 +248,7 @@ KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
 }
 WRITERS: dict[Kernel, Lowering] = {
     average_halves: write_half_means,
+    average_present: write_present_means,
     average_tiles: write_tiles,
     enlarge_halves: write_enlarged,
     smooth_halves: write_smoothing,

@@ -22,8 +22,8 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.reduce import ReduceMean
 
-# Average pools with a kernel of their own: size and stride.
-HALVING, SMOOTHING = ((2, 2), (2, 2)), ((3, 3), (1, 1))
+# The average pool that has a kernel of its own, size and stride; odd squares that are moved by one place.
+HALVING, ONE, THREE = ((2, 2), (2, 2)), (1, 1), 3
 # Of pools of 3 x 3 places of 16 bits.
 SMOOTHING_WEIGHT = 32
 # Between these ratios of scales a pool that halves an image is rounded to parts of a step first.
@@ -31,18 +31,27 @@ HALVED_RATIOS = (0.5, 2.0)
 
 
 def average_places(graph: Graph, node: Node) -> SumForm | None:
-    """Pools of 3 x 3 places are sums of products, those of 2 x 2 are rounded to a part of a step first."""
+    """Odd squares moved by one place are sums of products, 2 x 2 are rounded to a part of a step first."""
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
     op, image = cast("PoolAvg2d", node.op), graph.types[node.inputs[0]].shape[1:3]
-    if x is None or y is None or any(map(any, op.pad_amount)):
+    if x is None or y is None:
         return None
-    places, kind = int(np.prod(op.filter_size)), (op.filter_size, op.stride)
-    wide = is_wide(graph.types[node.inputs[0]])
-    if op.filter_size == image or kind not in (HALVING, SMOOTHING):
-        return _average_wide(graph, node, places) if wide else _average(x, y, node.inputs[0], places)
-    if kind == HALVING:
+    places, wide = int(np.prod(op.filter_size)), is_wide(graph.types[node.inputs[0]])
+    is_padded, is_smoothing = any(map(any, op.pad_amount)), _is_smoothing(op, is_wide=wide)
+    if is_padded and not (op.count_pad_for_edges and is_smoothing and not op.is_ceil()):
+        return None
+    if is_smoothing and (is_padded or op.filter_size != image):
+        return (_smooth_wide if wide else _smooth)(x, y, node.inputs[0], places)
+    if op.filter_size != image and (op.filter_size, op.stride) == HALVING:
         return _average(x, y, node.inputs[0], places, _find_parts(x.scales[0] / y.scales[0]))
-    return (_smooth_wide if wide else _smooth)(x, y, node.inputs[0], places)
+    return _average_wide(graph, node, places) if wide else _average(x, y, node.inputs[0], places)
+
+
+def _is_smoothing(op: PoolAvg2d, *, is_wide: bool) -> bool:
+    """Whether a pool is computed as a convolution: of 16 bits that is known of 3 x 3 places."""
+    height, width = op.filter_size
+    is_known = height == THREE if is_wide else height >= THREE
+    return height == width and height % 2 == 1 and is_known and op.stride == ONE
 
 
 def _find_parts(ratio: float) -> float:

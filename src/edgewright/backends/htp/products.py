@@ -92,7 +92,7 @@ class Product:
     @property
     def kernel(self) -> Kernel:
         """How its sums are rounded."""
-        if _is_long(self.node, self.graph.types[self.node.inputs[1]]):
+        if _is_beyond_unit(self.node, self.graph.types[self.node.inputs[1]]):
             return Kernel.ORDINARY
         if (op := self.channelwise) is None:
             return Kernel.CUT
@@ -288,10 +288,12 @@ def _write_form(
     return SumForm({node.inputs[0]: Encoding((1.0,), product.x.offsets)}, constants, steps, wide=wide)
 
 
-def _is_long(node: Node, weights: TensorType) -> bool:
-    """Whether a kernel has more places, strides taken out of it, than HTP's product unit takes."""
+def _is_beyond_unit(node: Node, weights: TensorType) -> bool:
+    """Whether a kernel is none for HTP's product unit: long, strides taken out, or with gaps and strides."""
     if not isinstance(node.op, Conv2d):
         return False
+    if DENSE not in (node.op.dilation, node.op.stride):
+        return True
     sizes = zip(weights.shape[:2], node.op.stride, strict=True)
     return any(isinstance(size, int) and -(-size // stride) >= LONG for size, stride in sizes)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.element_sums import find_gated
+from edgewright.backends.htp.flat_values import is_blocked_sum
 from edgewright.backends.htp.requantize import away_from_zero
 from edgewright.backends.htp.wide_functions import UNIT_RANGE, find_sigmoid
 from edgewright.backends.htp.wide_moves import rescale_coarsely
@@ -16,6 +17,7 @@ from edgewright.ir.types import TensorType
 
 # The larger factor of a sum has so many bits.
 SUM_BITS = 15
+LARGEST_BLOCKED = (1 << SUM_BITS) - 1.4
 # A product's factor has at most so many bits, and so many of them below a step; this many of those are lost
 # in what is added for the offsets.
 PRODUCT_BITS, MOST_SHIFT, LOST_BITS = 31, 34, 31
@@ -35,8 +37,10 @@ def add_wide(graph: Graph, node: Node) -> SumForm | None:
         return None
     ratios = (np.array([a.scales[0], b.scales[0]], np.float32) / np.float32(y.scales[0])).astype(np.float64)
     bits = SUM_BITS - 1 - int(np.floor(np.log2(ratios.max())))
-    # What is rounded up to a power of two has a bit less.
-    bits -= away_from_zero(float(ratios.max()) * 2.0**bits) >> SUM_BITS
+    # What is rounded up to a power of two has a bit less; in blocks what is close to it as well.
+    largest = float(ratios.max()) * 2.0**bits
+    is_close = largest > LARGEST_BLOCKED and is_blocked_sum(graph, node)
+    bits -= int(is_close or away_from_zero(largest) >> SUM_BITS)
     factors = {
         value: away_from_zero(ratio * 2.0**bits) / 2.0**bits
         for value, ratio in zip(node.inputs, ratios.tolist(), strict=True)
