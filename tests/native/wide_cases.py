@@ -11,7 +11,12 @@ from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Elu, Gelu, HardSwish, Relu, Sigmoid, Tanh
-from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMaximum, ElementWiseMultiply
+from edgewright.ops.elementwise import (
+    ElementWiseAdd,
+    ElementWiseDivide,
+    ElementWiseMaximum,
+    ElementWiseMultiply,
+)
 from edgewright.ops.elementwise_unary import ElementWiseExp
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.rearrange import Concat
@@ -39,6 +44,17 @@ def build_function(op: Op, x: Numbers, y: Numbers, shape: tuple[int, ...] = SHAP
     graph.add(Node("n", op, ["x"], ["y"]), [_describe(shape, y)])
     graph.outputs = ["y"]
     return graph, {"x": np.arange(1 << 16, dtype=np.uint16).reshape(SHAPE)}
+
+
+def build_quotient(dividends: Array, divisors: Array, encodings: tuple[Numbers, Numbers, Numbers]) -> Case:
+    """Numbers over others, one by one; encodings are those of both and of the output."""
+    graph, feed, shape = Graph("g"), {}, (1, 8, -1, 64)
+    for name, numbers, encoding in zip("ab", (dividends, divisors), encodings, strict=False):
+        feed[name] = numbers.astype(np.uint16).reshape(shape)
+        graph.add_input(name, _describe(feed[name].shape, encoding))
+    graph.add(Node("n", ElementWiseDivide(), ["a", "b"], ["y"]), [_describe(feed["a"].shape, encodings[2])])
+    graph.outputs = ["y"]
+    return graph, feed
 
 
 def combine(op: Op, x: Numbers, y: Numbers, shape: tuple[int, ...] = SHAPE) -> Case:

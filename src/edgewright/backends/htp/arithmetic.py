@@ -41,6 +41,7 @@ from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
 from edgewright.backends.htp.wide_norms import cut_root_norm, normalize_wide
 from edgewright.backends.htp.wide_powers import compute_elu, raise_powers
 from edgewright.backends.htp.wide_products import multiply_wide_matrices
+from edgewright.backends.htp.wide_quotients import divide_wide
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -174,6 +175,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     FullyConnected: round_product,
     ElementWiseAdd: add_wide,
     ElementWiseSubtract: add_wide,
+    ElementWiseDivide: divide_wide,
     ElementWiseMultiply: multiply_wide,
     ElementWiseMaximum: move_wide,
     ElementWiseMinimum: move_wide,
