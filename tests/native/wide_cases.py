@@ -17,7 +17,7 @@ from edgewright.ops.elementwise import (
     ElementWiseMaximum,
     ElementWiseMultiply,
 )
-from edgewright.ops.elementwise_unary import ElementWiseExp
+from edgewright.ops.elementwise_unary import ElementWiseExp, ElementWiseSquareRoot
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.rearrange import Concat
 from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
@@ -89,6 +89,12 @@ def _describe(shape: tuple[int, ...], numbers: Numbers) -> TensorType:
     return TensorType(shape, DType.UFIXED_POINT_16, None, encoding)
 
 
+def divide(x: Numbers, y: Numbers) -> Case:
+    """Random numbers over others, of both signs."""
+    numbers, divisors = np.random.default_rng(0).integers(0, 1 << 16, (2, 1 << 15))
+    return build_quotient(numbers, divisors, (x, (2.0**-15, -x[1] // -2), (y[0] * 5, -30000)))
+
+
 def _list_cases(number: int, x: Numbers, y: Numbers) -> dict[str, Callable[[], Case]]:
     smooth = (1, SHAPE[1] - 2, SHAPE[2] - 2, SHAPE[3])
     joined, doubled = (*SHAPE[:3], 2 * SHAPE[3]), (1, 2 * SHAPE[1], 2 * SHAPE[2], SHAPE[3])
@@ -98,6 +104,8 @@ def _list_cases(number: int, x: Numbers, y: Numbers) -> dict[str, Callable[[], C
         f"wide-tanh-{number}": partial(build_function, Tanh(), x, SIGNED_RANGE),
         f"wide-elu-{number}": partial(build_function, Elu(), x, (y[0], y[1] * 5)),
         f"wide-exp-{number}": partial(build_function, ElementWiseExp(), x, (y[0] * 10, 0)),
+        f"wide-root-{number}": partial(build_function, ElementWiseSquareRoot(), (x[0], 0), (y[0], 0)),
+        f"wide-quotient-{number}": partial(divide, x, y),
         f"wide-hard-swish-{number}": partial(build_function, HardSwish(), x, y),
         f"wide-relu-{number}": partial(build_function, Relu(), x, y),
         f"wide-smooth-{number}": partial(build_function, SMOOTHING, x, y, smooth),

@@ -42,6 +42,7 @@ from edgewright.backends.htp.wide_norms import cut_root_norm, normalize_wide
 from edgewright.backends.htp.wide_powers import compute_elu, raise_powers
 from edgewright.backends.htp.wide_products import multiply_wide_matrices
 from edgewright.backends.htp.wide_quotients import divide_wide
+from edgewright.backends.htp.wide_roots import extract_roots
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -68,7 +69,12 @@ from edgewright.ops.elementwise import (
     ElementWiseMultiply,
     ElementWiseSubtract,
 )
-from edgewright.ops.elementwise_unary import ElementWiseExp, ElementWiseLog, ElementWiseNeg
+from edgewright.ops.elementwise_unary import (
+    ElementWiseExp,
+    ElementWiseLog,
+    ElementWiseNeg,
+    ElementWiseSquareRoot,
+)
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.norm import Batchnorm, LayerNorm, RmsNorm
 from edgewright.ops.pool import PoolAvg2d
@@ -185,6 +191,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     RmsNorm: cut_root_norm,
     ElementWiseExp: raise_powers,
     ElementWiseLog: find_logarithms,
+    ElementWiseSquareRoot: extract_roots,
     Elu: compute_elu,
     Gelu: gate_curve,
     HardSigmoid: compute_line,
