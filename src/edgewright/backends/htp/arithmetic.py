@@ -19,7 +19,7 @@ from edgewright.backends.htp.element_sums import (
 )
 from edgewright.backends.htp.fused_activations import pass_bent, pass_gated
 from edgewright.backends.htp.matrices import multiply_matrices
-from edgewright.backends.htp.mean_sums import average_axes, average_places
+from edgewright.backends.htp.mean_sums import average_axes, average_places, sum_axes
 from edgewright.backends.htp.norm_sums import normalize_rows, scale_channels, scale_channels_wide
 from edgewright.backends.htp.products import round_product
 from edgewright.backends.htp.requantize import (
@@ -79,7 +79,7 @@ from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.norm import Batchnorm, LayerNorm, RmsNorm
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.quant import Convert
-from edgewright.ops.reduce import ReduceMean
+from edgewright.ops.reduce import ReduceMean, ReduceSum
 from edgewright.ops.reference import fills_gaps
 from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
 
@@ -187,6 +187,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ElementWiseMinimum: move_wide,
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
+    ReduceSum: sum_axes,
     LayerNorm: normalize_wide,
     RmsNorm: cut_root_norm,
     ElementWiseExp: raise_powers,
