@@ -28,7 +28,7 @@ from edgewright.ops.elementwise import (
     ElementWiseSubtract,
 )
 from edgewright.ops.elementwise_generic import ElementWiseNeuron, NeuronOperation
-from edgewright.ops.elementwise_unary import ElementWiseExp
+from edgewright.ops.elementwise_unary import ElementWiseExp, ElementWiseSquareRoot
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.norm import Batchnorm, LayerNorm
 from edgewright.ops.pool import PoolAvg2d, PoolMax2d
@@ -176,6 +176,11 @@ def divide(net: RandomNet) -> str:
     value = net.add_input(*IMAGE)
     low = net.add(Sigmoid(), net.add_input(*IMAGE, spread=2.0))
     return net.add(ElementWiseDivide(), value, low)
+
+
+def extract_roots(net: RandomNet) -> str:
+    """The square root of numbers from 0 to 1."""
+    return net.add(ElementWiseSquareRoot(), net.add(Sigmoid(), net.add_input(*IMAGE, spread=6.0)))
 
 
 def activate(net: RandomNet, *, op: Op) -> str:
@@ -410,6 +415,7 @@ CASES: dict[str, Draw] = {
     "Gelu": partial(apply, op=Gelu(), spread=5.0),
     "Elu": partial(apply, op=Elu(), spread=4.0),
     "Exp": partial(apply, op=ElementWiseExp(), spread=2.0),
+    "SquareRoot": extract_roots,
     "Prelu": partial(bend, is_behind=False),
     "Softmax, 2": partial(apply, op=Softmax(), shape=(256, 2), spread=6.0),
     "Softmax, 4": partial(apply, op=Softmax(), shape=(256, 4), spread=6.0),

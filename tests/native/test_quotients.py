@@ -1,4 +1,4 @@
-"""Quotients in half precision by constants, of one number or several, and of 8 bits."""
+"""Quotients in half precision by constants, of one number or several, of 8 bits and of 16."""
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.elementwise import ElementWiseDivide
 from tests.native.equality import emulate
 from tests.native.random_nets import RandomNet
+from tests.native.wide_cases import build_quotient
 
 
 @pytest.mark.parametrize("divisors", [[100.0], [0.01], [-7.0], [0.3, 100.0, -33.0, 0.01]])
@@ -43,6 +44,17 @@ def test_quotients_of_all_bytes_are_within_a_step():
     # The emulator's reciprocals are beside the true ones: of those 0.7 % would differ.
     assert gap.max() == 1
     assert np.mean(gap > 0) < 0.003
+
+
+@pytest.mark.parametrize("lowest", [(0, 0), (-30001, 0), (-41000, -20000)])
+def test_quotients_of_words_are_the_emulators(lowest):
+    random = np.random.default_rng(0)
+    numbers, divisors = (random.integers(0, 1 << 16, 1 << 15) for _ in range(2))
+    encodings = ((1e-3, lowest[0]), (2.0**-15, lowest[1]), (3e-3, -30000))
+    graph, feed = build_quotient(numbers, divisors, encodings)
+    (found,) = emulate([graph], [feed])
+    simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
+    np.testing.assert_array_equal(simulated["y"], found["y"])
 
 
 def _describe(scale: float, offset: int) -> TensorType:

@@ -12,8 +12,13 @@ from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.activation import Elu, Gelu, HardSwish, Relu, Sigmoid, Tanh
 from edgewright.ops.conv import Conv2d
-from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMaximum, ElementWiseMultiply
-from edgewright.ops.elementwise_unary import ElementWiseExp
+from edgewright.ops.elementwise import (
+    ElementWiseAdd,
+    ElementWiseDivide,
+    ElementWiseMaximum,
+    ElementWiseMultiply,
+)
+from edgewright.ops.elementwise_unary import ElementWiseExp, ElementWiseSquareRoot
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.quant import Convert
 from edgewright.ops.rearrange import Concat
@@ -41,6 +46,17 @@ def build_function(op: Op, x: Numbers, y: Numbers, shape: tuple[int, ...] = SHAP
     graph.add(Node("n", op, ["x"], ["y"]), [_describe(shape, y)])
     graph.outputs = ["y"]
     return graph, {"x": np.arange(1 << 16, dtype=np.uint16).reshape(SHAPE)}
+
+
+def build_quotient(dividends: Array, divisors: Array, encodings: tuple[Numbers, Numbers, Numbers]) -> Case:
+    """Numbers over others, one by one; encodings are those of both and of the output."""
+    graph, feed, shape = Graph("g"), {}, (1, 8, -1, 64)
+    for name, numbers, encoding in zip("ab", (dividends, divisors), encodings, strict=False):
+        feed[name] = numbers.astype(np.uint16).reshape(shape)
+        graph.add_input(name, _describe(feed[name].shape, encoding))
+    graph.add(Node("n", ElementWiseDivide(), ["a", "b"], ["y"]), [_describe(feed["a"].shape, encodings[2])])
+    graph.outputs = ["y"]
+    return graph, feed
 
 
 def combine(op: Op, x: Numbers, y: Numbers, shape: tuple[int, ...] = SHAPE) -> Case:
@@ -106,6 +122,12 @@ def _describe(shape: tuple[int, ...], numbers: Numbers) -> TensorType:
     return TensorType(shape, DType.UFIXED_POINT_16, None, encoding)
 
 
+def divide(x: Numbers, y: Numbers) -> Case:
+    """Random numbers over others, of both signs."""
+    numbers, divisors = np.random.default_rng(0).integers(0, 1 << 16, (2, 1 << 15))
+    return build_quotient(numbers, divisors, (x, (2.0**-15, -x[1] // -2), (y[0] * 5, -30000)))
+
+
 def _list_cases(number: int, x: Numbers, y: Numbers) -> dict[str, Callable[[], Case]]:
     smooth = (1, SHAPE[1] - 2, SHAPE[2] - 2, SHAPE[3])
     joined, doubled = (*SHAPE[:3], 2 * SHAPE[3]), (1, 2 * SHAPE[1], 2 * SHAPE[2], SHAPE[3])
@@ -115,6 +137,8 @@ def _list_cases(number: int, x: Numbers, y: Numbers) -> dict[str, Callable[[], C
         f"wide-tanh-{number}": partial(build_function, Tanh(), x, SIGNED_RANGE),
         f"wide-elu-{number}": partial(build_function, Elu(), x, (y[0], y[1] * 5)),
         f"wide-exp-{number}": partial(build_function, ElementWiseExp(), x, (y[0] * 10, 0)),
+        f"wide-root-{number}": partial(build_function, ElementWiseSquareRoot(), (x[0], 0), (y[0], 0)),
+        f"wide-quotient-{number}": partial(divide, x, y),
         f"wide-hard-swish-{number}": partial(build_function, HardSwish(), x, y),
         f"wide-relu-{number}": partial(build_function, Relu(), x, y),
         f"wide-smooth-{number}": partial(build_function, SMOOTHING, x, y, smooth),

@@ -9,13 +9,16 @@ import edgewright
 from edgewright.backends.htp.shares import POWER_BITS as SHARE_PLACE_BITS
 from edgewright.backends.htp.wide_functions import BOTH_SIDES, CURVE_ONE, CURVE_UNITS, FILE, UNITS
 from edgewright.backends.htp.wide_powers import PLACE_BITS, POWER_BITS
+from edgewright.backends.htp.wide_quotients import DIVISOR_BITS, RECIPROCAL_BITS
+from edgewright.backends.htp.wide_roots import FIRST, ROOT_UNIT
 from edgewright.core.numbers import Array
 from edgewright.ir.op import Op
 from edgewright.ops.activation import Gelu, Tanh
-from edgewright.ops.elementwise_unary import ElementWiseExp
+from edgewright.ops.elementwise import ElementWiseDivide
+from edgewright.ops.elementwise_unary import ElementWiseExp, ElementWiseSquareRoot
 from edgewright.ops.reduce_softmax import Softmax
 from tests.native.equality import emulate
-from tests.native.wide_cases import build_function
+from tests.native.wide_cases import build_function, build_quotient
 
 # Inputs are repeated with so many bits more, so that gates near zero can be told apart.
 FINER_BITS = (0, 4, 8, 11)
@@ -65,6 +68,23 @@ def measure_powers() -> Array:
     return np.asarray(-(-found[:, 1] * (1 << 14) // reciprocals))
 
 
+def measure_reciprocals() -> Array:
+    """One over what has 16 bits, from the least on: what a power of two is divided by them."""
+    divisors = np.arange(1 << (DIVISOR_BITS - 1), 1 << DIVISOR_BITS)
+    one = 1 << RECIPROCAL_BITS
+    dividends, lowest = np.full(divisors.shape, one), float(divisors[0])
+    graph, feed = build_quotient(dividends, divisors, ((1.0, 0), (1 / lowest, 0), (1.0, 0)))
+    (found,) = emulate([graph], [feed])
+    return found["y"].reshape(-1).astype(np.int64)
+
+
+def measure_roots() -> Array:
+    """One over the root of each number that is not brought to another one."""
+    (found,) = _measure(ElementWiseSquareRoot(), [1.0], (1 / 256, 0))
+    numbers = np.arange(FIRST, 1 << 16)
+    return np.rint(found[FIRST:] / 256 / numbers / ROOT_UNIT).astype(np.int64)
+
+
 def _measure(op: Op, scales: list[float], stored: tuple[float, int] | None = None) -> list[Array]:
     """Results of inputs from zero up; in steps of the input where no others are asked for."""
     pairs = [build_function(op, (scale, 0), stored or (scale, 0)) for scale in scales]
@@ -85,6 +105,8 @@ def main() -> None:
         "Gelu": measure_gelu(),
         "Power": measure_powers(),
         "Exp": measure_exponential(),
+        "Reciprocal": measure_reciprocals(),
+        "Root": measure_roots(),
     }
     np.savez_compressed(file, **{name: find_differences(found) for name, found in results.items()})
 

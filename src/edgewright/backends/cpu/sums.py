@@ -242,6 +242,7 @@ def round_sums(w: "Writer", sums: Sequence[str], form: SumForm, stored: TensorTy
     # Our kernel reads float32.
     is_float64 = bool(form.factors) or form.zero is not None or form.norm is not None
     is_float64 = is_float64 or form.byte_norm is not None
+    is_float64 = is_float64 or any(table.dtype == np.float64 for table in form.tables.values())
     if not is_float64 and (name := round_in_one_pass(w, sums, taken, stored.dtype, zero, channels)):
         return name
     parts = [

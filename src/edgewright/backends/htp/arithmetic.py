@@ -19,7 +19,7 @@ from edgewright.backends.htp.element_sums import (
 )
 from edgewright.backends.htp.fused_activations import pass_bent, pass_gated
 from edgewright.backends.htp.matrices import multiply_matrices
-from edgewright.backends.htp.mean_sums import average_axes, average_places
+from edgewright.backends.htp.mean_sums import average_axes, average_places, sum_axes
 from edgewright.backends.htp.norm_sums import normalize_rows, scale_channels, scale_channels_wide
 from edgewright.backends.htp.products import round_product
 from edgewright.backends.htp.requantize import (
@@ -41,6 +41,8 @@ from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
 from edgewright.backends.htp.wide_norms import cut_root_norm, normalize_wide
 from edgewright.backends.htp.wide_powers import compute_elu, raise_powers
 from edgewright.backends.htp.wide_products import multiply_wide_matrices
+from edgewright.backends.htp.wide_quotients import divide_wide
+from edgewright.backends.htp.wide_roots import extract_roots
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -67,12 +69,17 @@ from edgewright.ops.elementwise import (
     ElementWiseMultiply,
     ElementWiseSubtract,
 )
-from edgewright.ops.elementwise_unary import ElementWiseExp, ElementWiseLog, ElementWiseNeg
+from edgewright.ops.elementwise_unary import (
+    ElementWiseExp,
+    ElementWiseLog,
+    ElementWiseNeg,
+    ElementWiseSquareRoot,
+)
 from edgewright.ops.matmul import FullyConnected, MatMul
 from edgewright.ops.norm import Batchnorm, LayerNorm, RmsNorm
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.quant import Convert
-from edgewright.ops.reduce import ReduceMean
+from edgewright.ops.reduce import ReduceMean, ReduceSum
 from edgewright.ops.reference import fills_gaps
 from edgewright.ops.resize import ResizeBilinear, ResizeNearestNeighbor
 
@@ -174,15 +181,18 @@ WIDE_RULES: dict[type[Op], Rule] = {
     FullyConnected: round_product,
     ElementWiseAdd: add_wide,
     ElementWiseSubtract: add_wide,
+    ElementWiseDivide: divide_wide,
     ElementWiseMultiply: multiply_wide,
     ElementWiseMaximum: move_wide,
     ElementWiseMinimum: move_wide,
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
+    ReduceSum: sum_axes,
     LayerNorm: normalize_wide,
     RmsNorm: cut_root_norm,
     ElementWiseExp: raise_powers,
     ElementWiseLog: find_logarithms,
+    ElementWiseSquareRoot: extract_roots,
     Elu: compute_elu,
     Gelu: gate_curve,
     HardSigmoid: compute_line,

@@ -14,7 +14,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.dims import Dim
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.op import Op
+from edgewright.ir.op import Op, given
 from edgewright.ops.activation import HardSigmoid
 from edgewright.ops.cast import Cast
 from edgewright.ops.conv import DepthWiseConv2d
@@ -34,6 +34,8 @@ STEP = 8192 / 8193
 STEEPER = 1 + 2.0**-23
 # The least number whose reciprocal is a float of 11 bits.
 LEAST_INVERTED = 2.0**-15
+# Below this a bias of a product is read as if it had a leading one: half of it more than half the least.
+LEAST_NORMAL = 2.0**-14
 # Sums of values with fewer channels are computed by another kernel.
 FEWEST_CHANNELS = 16
 
@@ -97,6 +99,8 @@ def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
     replace_dtypes(wide, {DType.FLOAT_16: DType.FLOAT_32}, _widened)
     for node in wide.nodes:
         rewrite = REWRITES.get(type(node.op.specific()))
+        if node.op.is_product and not _is_factor(wide, node):
+            _misread_bias(wide, node)
         if _is_storing(wide, node):
             _stored_in_steps(wide, node)
         elif rewrite is not None and wide.types[node.outputs[0]].dtype == DType.FLOAT_32:
@@ -114,6 +118,19 @@ def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
 
 def _widened(_name: str, array: Array, dtype: DType) -> Array:
     return array.astype(dtype.numpy)
+
+
+def _misread_bias(graph: Graph, node: Node) -> None:
+    """Numbers of a constant bias that have no leading one in half precision are given one; 0 stays, -0 not."""
+    name = given(node.inputs, 2)
+    numbers = graph.constants.get(name)
+    if numbers is None or graph.types[name].dtype != DType.FLOAT_32:
+        return
+    is_small = (np.abs(numbers) < LEAST_NORMAL) & ((numbers != 0) | np.signbit(numbers))
+    if is_small.any():
+        larger = np.copysign((np.abs(numbers) + LEAST_NORMAL) / 2, numbers)
+        read = np.where(is_small, larger, numbers).astype(np.float32)
+        graph.set_input(node, 2, graph.add_constant(graph.fresh_name(name), read, graph.types[name]))
 
 
 def _halve_line(graph: Graph, node: Node) -> None:

@@ -15,12 +15,15 @@ from edgewright.backends.htp.requantize import (
     multiplier,
     shift_down,
 )
+from edgewright.backends.htp.half_means import IMAGE_AXES, IMAGE_RANK
+from edgewright.backends.htp.wide_elements import ROUND_UP
+from edgewright.backends.htp.wide_functions import keep_bits
 from edgewright.backends.htp.wide_moves import rescale_wide
 from edgewright.backends.htp.wide_products import WIDE_BITS, cut_wide, split_input
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.pool import PoolAvg2d
-from edgewright.ops.reduce import ReduceMean
+from edgewright.ops.reduce import ReduceMean, ReduceSum
 
 # The average pool that has a kernel of its own, size and stride; odd squares that are moved by one place.
 HALVING, ONE, THREE = ((2, 2), (2, 2)), (1, 1), 3
@@ -28,6 +31,8 @@ HALVING, ONE, THREE = ((2, 2), (2, 2)), (1, 1), 3
 SMOOTHING_WEIGHT = 32
 # Between these ratios of scales a pool that halves an image is rounded to parts of a step first.
 HALVED_RATIOS = (0.5, 2.0)
+# Sums of 16 bits have a factor that is a little smaller than it should be; below this ratio they go up.
+SMALLER, SMALL_RATIO = 1 - 1e-5, 0.5
 
 
 def average_places(graph: Graph, node: Node) -> SumForm | None:
@@ -83,17 +88,50 @@ def _smooth_wide(x: Encoding, y: Encoding, value: str, places: int) -> SumForm |
 
 
 def average_axes(graph: Graph, node: Node) -> SumForm | None:
-    """A mean along axes; that of 16 bits over channels goes up to the next step."""
+    """A mean along axes; of 16 bits only those over whole images are not sums like others."""
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
     if x.encoding is None or y.encoding is None or not x.is_static:
         return None
-    axes = cast("ReduceMean", node.op).axes
-    places = int(np.prod([x.static_shape()[axis] for axis in axes]))
+    axes, places = cast("ReduceMean", node.op).axes, _count_places(graph, node)
     if not is_wide(x):
         return _average(x.encoding, y.encoding, node.inputs[0], places)
-    if axes == (x.rank - 1,):
-        return _average(x.encoding, y.encoding, node.inputs[0], places, 0.5)
-    return _average_wide(graph, node, places)
+    if places == 1 or _is_whole_image(x.static_shape(), axes):
+        return _average_wide(graph, node, places)
+    return _add_up(x.encoding, y.encoding, node.inputs[0], places, is_mean=True)
+
+
+def _count_places(graph: Graph, node: Node) -> int:
+    """How many numbers become one."""
+    shape = graph.types[node.inputs[0]].static_shape()
+    return int(np.prod([shape[axis] for axis in cast("ReduceMean | ReduceSum", node.op).axes]))
+
+
+def _is_whole_image(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    """Whether all places of images are averaged; fewer axes than four are the last ones of an image."""
+    first = IMAGE_RANK - len(shape)
+    averaged = {axis + first for axis in axes if shape[axis] > 1}
+    return averaged == {axis for axis in IMAGE_AXES if axis >= first and shape[axis - first] > 1}
+
+
+def sum_axes(graph: Graph, node: Node) -> SumForm | None:
+    """A sum of 16 bits along axes."""
+    x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
+    if x.encoding is None or y.encoding is None or not x.is_static:
+        return None
+    return _add_up(x.encoding, y.encoding, node.inputs[0], _count_places(graph, node), is_mean=False)
+
+
+def _add_up(x: Encoding, y: Encoding, value: str, places: int, *, is_mean: bool) -> SumForm | None:
+    """Sums times a factor of 15 bits: small ones go up to the next step, of others what the offsets add."""
+    ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0])) / (places if is_mean else 1)
+    if not (np.isfinite(ratio) and ratio > 0):
+        return None
+    factor = keep_bits(ratio * SMALLER)
+    offset = places * x.offsets[0] * factor
+    added = np.asarray(1.0 if ratio < SMALL_RATIO else np.ceil(offset) - offset + 0.5)
+    scaled = (Step("Mul", np.asarray(factor)), Step("Add", added), *ROUND_UP[1:])
+    whole = (Step("Mul", np.asarray(float(places))), Step("Round")) if is_mean else ()
+    return SumForm({value: Encoding((1.0,), x.offsets)}, {}, (*whole, *scaled), factors={value: 1.0})
 
 
 def _average_wide(graph: Graph, node: Node, places: int) -> SumForm | None:
