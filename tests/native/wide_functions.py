@@ -14,7 +14,6 @@ from edgewright.backends.htp.wide_roots import FIRST, ROOT_UNIT
 from edgewright.core.numbers import Array
 from edgewright.ir.op import Op
 from edgewright.ops.activation import Gelu, Tanh
-from edgewright.ops.elementwise import ElementWiseDivide
 from edgewright.ops.elementwise_unary import ElementWiseExp, ElementWiseSquareRoot
 from edgewright.ops.reduce_softmax import Softmax
 from tests.native.equality import emulate

@@ -100,7 +100,7 @@ def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
     for node in wide.nodes:
         rewrite = REWRITES.get(type(node.op.specific()))
         if node.op.is_product and not _is_factor(wide, node):
-            _misread_bias(wide, node)
+            _replace_small_bias(wide, node)
         if _is_storing(wide, node):
             _stored_in_steps(wide, node)
         elif rewrite is not None and wide.types[node.outputs[0]].dtype == DType.FLOAT_32:
@@ -120,12 +120,12 @@ def _widened(_name: str, array: Array, dtype: DType) -> Array:
     return array.astype(dtype.numpy)
 
 
-def _misread_bias(graph: Graph, node: Node) -> None:
-    """Numbers of a constant bias that have no leading one in half precision are given one; 0 stays, -0 not."""
+def _replace_small_bias(graph: Graph, node: Node) -> None:
+    """Numbers of a constant bias that have no leading one in half precision get one; 0 stays, -0 does not."""
     name = given(node.inputs, 2)
-    numbers = graph.constants.get(name)
-    if numbers is None or graph.types[name].dtype != DType.FLOAT_32:
+    if not name or name not in graph.constants or graph.types[name].dtype != DType.FLOAT_32:
         return
+    numbers = graph.constants[name]
     is_small = (np.abs(numbers) < LEAST_NORMAL) & ((numbers != 0) | np.signbit(numbers))
     if is_small.any():
         larger = np.copysign((np.abs(numbers) + LEAST_NORMAL) / 2, numbers)

@@ -6,6 +6,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
+from edgewright.backends.htp.half_means import IMAGE_AXES, IMAGE_RANK
 from edgewright.backends.htp.requantize import (
     COARSE_BITS,
     FINE_BITS,
@@ -15,7 +16,6 @@ from edgewright.backends.htp.requantize import (
     multiplier,
     shift_down,
 )
-from edgewright.backends.htp.half_means import IMAGE_AXES, IMAGE_RANK
 from edgewright.backends.htp.wide_elements import ROUND_UP
 from edgewright.backends.htp.wide_functions import keep_bits
 from edgewright.backends.htp.wide_moves import rescale_wide

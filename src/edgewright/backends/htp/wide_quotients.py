@@ -47,8 +47,8 @@ def invert_wide(whole: Array) -> Array:
     size = np.abs(whole)
     bits = _count_bits(whole)
     places = size * np.exp2(DIVISOR_BITS - bits) - (1 << (DIVISOR_BITS - 1))
-    found = read_results()["Reciprocal"][np.maximum(places, 0).astype(np.int64)]
-    inverse = found * np.exp2(1 - RECIPROCAL_BITS - bits)
+    reciprocals = read_results()["Reciprocal"][np.maximum(places, 0).astype(np.int64)]
+    inverse = reciprocals * np.exp2(1 - RECIPROCAL_BITS - bits)
     return np.asarray(np.where(size == 0, BEYOND, np.copysign(inverse, whole)))
 
 

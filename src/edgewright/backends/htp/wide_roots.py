@@ -7,7 +7,7 @@ from edgewright.backends.htp.wide_functions import INTEGERS, keep_bits, read_res
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
 
-# Numbers are brought to where the table begins, or to up to four times that; one over a root has a unit there.
+# Numbers are brought to where the table begins, or to up to four times that; what the table has is in units.
 FIRST, ROOT_UNIT = 1 << 14, 2.0**-17
 # Bits of a product that are kept below the scale's exponent before it is rounded to a step.
 PART_BITS = 16
