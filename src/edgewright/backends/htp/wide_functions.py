@@ -90,9 +90,12 @@ def gate_line(graph: Graph, node: Node) -> SumForm | None:
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
     if x is None or y is None:
         return None
-    whole = np.arange(INTEGERS) + float(x.offsets[0])
-    moved = np.floor(whole * keep_bits(x.scales[0] / y.scales[0]) + 0.5)
-    steps = np.floor(moved * _find_gate(whole, x.scales[0]) / GATE_ONE + 0.5) - y.offsets[0]
+    whole, factor = np.arange(INTEGERS) + float(x.offsets[0]), keep_bits(x.scales[0] / y.scales[0])
+    # Steps that are much coarser than those of the input have parts until the end.
+    parts = 2.0 ** max(0, -int(np.floor(np.log2(factor))) - 1)
+    moved = np.floor(whole * factor * parts + 0.5)
+    gated = np.floor(moved * _find_gate(whole, x.scales[0]) / GATE_ONE + 0.5)
+    steps = np.floor(gated / parts + 0.5) - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
