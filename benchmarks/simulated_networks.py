@@ -75,12 +75,13 @@ def main() -> None:
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--filter", default="", help="only architectures whose name holds this")
+    parser.add_argument("--names", nargs="+", default=NAMES.split(), help="architectures of timm")
     parser.add_argument("--forms", nargs="+", default=list(FORMS), help="number forms")
     add_write_option(parser)
     options = parser.parse_args()
     columns = ("network", "precision", "simulation to emulator, dB", "float to emulator, dB")
     table, rows = Table("simulated-networks", columns, options, ("timm", "torch")), list[Distance]()
-    for name in (name for name in NAMES.split() if options.filter in name):
+    for name in (name for name in options.names if options.filter in name):
         for row in measure(name, options.forms):
             table.add(*row.list_cells())
             rows.append(row)

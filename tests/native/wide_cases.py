@@ -157,6 +157,9 @@ def _list_cases(number: int, x: Numbers, y: Numbers) -> dict[str, Callable[[], C
 WIDE_EXACT = {
     "wide-add-number": add_number,
     "wide-add-close": add_close,
+    "wide-gelu-coarse": partial(build_function, Gelu(), (1.05e-4, -33410), (6.8e-4, -500)),
+    "wide-hard-swish-coarse": partial(build_function, HardSwish(), (3e-4, -10023), (8.4e-4, -898)),
+    "wide-hard-swish-coarsest": partial(build_function, HardSwish(), (2e-4, -32768), (9.4e-3, -40)),
     **{f"wide-narrow-{ratio}": partial(narrow, ratio) for ratio in (0.004, 0.09, 0.3, 0.5, 0.87, 1.3)},
 } | {
     name: case for number, (x, y) in enumerate(ENCODINGS) for name, case in _list_cases(number, x, y).items()

@@ -37,6 +37,8 @@ GATE_ONE, STEEPNESS, FEWEST_PARTS_BITS = 1 << 15, 6, -2
 LEAST_HALF = np.float16(2.0**-24)
 # Units of a Gelu's input in one, and its gate's one.
 CURVE_UNITS, CURVE_ONE = 2.0**14 / 2.0**0.5, 1 << 12
+# Below this ratio of scales results are rounded, not cut.
+LEAST_CUT = 0.5
 
 
 def compute_sigmoid(graph: Graph, node: Node) -> SumForm | None:
@@ -90,9 +92,12 @@ def gate_line(graph: Graph, node: Node) -> SumForm | None:
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
     if x is None or y is None:
         return None
-    whole = np.arange(INTEGERS) + float(x.offsets[0])
-    moved = np.floor(whole * keep_bits(x.scales[0] / y.scales[0]) + 0.5)
-    steps = np.floor(moved * _find_gate(whole, x.scales[0]) / GATE_ONE + 0.5) - y.offsets[0]
+    whole, factor = np.arange(INTEGERS) + float(x.offsets[0]), keep_bits(x.scales[0] / y.scales[0])
+    # Steps that are much coarser than those of the input have parts until the end.
+    parts = 2.0 ** max(0, -int(np.floor(np.log2(factor))) - 1)
+    moved = np.floor(whole * factor * parts + 0.5)
+    gated = np.floor(moved * _find_gate(whole, x.scales[0]) / GATE_ONE + 0.5)
+    steps = np.floor(gated / parts + 0.5) - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
@@ -117,7 +122,10 @@ def compute_line(graph: Graph, node: Node) -> SumForm | None:
 
 
 def gate_curve(graph: Graph, node: Node) -> SumForm | None:
-    """Gelu: distances from zero times a gate of 12 bits, rounded, and then cut to steps of the output."""
+    """Gelu: distances from zero times a gate of 12 bits, rounded, and then cut to steps of the output.
+
+    Steps more than twice as large as those of the input are rounded to.
+    """
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
     if x is None or y is None:
         return None
@@ -126,7 +134,8 @@ def gate_curve(graph: Graph, node: Node) -> SumForm | None:
     upper = read_results()["Gelu"][np.minimum(units, MOST_UNITS).astype(np.int64)]
     gate = np.where(whole >= 0, upper, np.maximum(CURVE_ONE - upper, 0))
     gated = np.floor(np.abs(whole) * gate / CURVE_ONE + 0.5)
-    steps = np.sign(whole) * np.floor(gated * keep_bits(x.scales[0] / y.scales[0])) - y.offsets[0]
+    factor = keep_bits(x.scales[0] / y.scales[0])
+    steps = np.sign(whole) * np.floor(gated * factor + (0.5 if factor < LEAST_CUT else 0.0)) - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
