@@ -143,23 +143,23 @@ class _SpooledSamples(IndexedSamples):
 
     def __iter__(self) -> Iterator[Mapping[str, Array]]:
         number = 0
-        while self._reach(number):
+        while self._has_sample(number):
             yield self[number]
             number += 1
 
     def __len__(self) -> int:
-        while self._reach(len(self._places)):
+        while self._has_sample(len(self._places)):
             pass
         return len(self._places)
 
     def __getitem__(self, number: int) -> Mapping[str, Array]:
-        if not self._reach(number):
+        if not self._has_sample(number):
             raise IndexError(number)
         self._file.seek(self._places[number])
         names = self.sample_format.types
         return {name: np.lib.format.read_array(self._file, allow_pickle=False) for name in names}
 
-    def _reach(self, number: int) -> bool:
+    def _has_sample(self, number: int) -> bool:
         """Reads on until a sample is in the file; whether there is one of that number."""
         while len(self._places) <= number:
             place, item = next(self._source, (-1, None))

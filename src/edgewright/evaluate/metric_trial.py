@@ -56,7 +56,7 @@ class MetricTrial:
             return
         measure = self._measures[name]
         right, wrong = (
-            float(measure.compute_score(np.sum(sums, 0), span))
+            float(measure.score_draws(sums, np.ones((1, len(sums))), span)[0])
             for sums in (self._right[name], self._wrong[name])
         )
         if right - wrong >= max(LEAST_APART, limit):
