@@ -1,7 +1,7 @@
 """Whether AIMET loads our encodings, strictly: a row for each model of a folder.
 
-``python -m benchmarks.aimet_encodings`` with the models of the repository, what `make bench-models` and `make peers`
-made; --models DIR and AIMET_ENV_PYTHON name others.
+``python -m benchmarks.aimet_encodings`` with the models of the repository and of `make bench-models`, and
+what `make peers` made; --models DIR and AIMET_ENV_PYTHON name others.
 """
 
 import argparse

@@ -170,8 +170,10 @@ class CandidateJudge:
 
     @cached_property
     def _evaluator(self) -> Evaluator:
-        session = self._session
-        return Evaluator(session.source, session.samples.judging, session.known.metric, session.counter)
+        session, limit = self._session, self._session.request.max_drop or 0.0
+        return Evaluator(
+            session.source, session.samples.judging, session.known.metric, session.counter, limit
+        )
 
     def _judge(self, confirmed: Confirmation, looks: int) -> EvaluationResult:
         """The verdict's figures, on samples that nothing was chosen by."""

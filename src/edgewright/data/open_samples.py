@@ -1,5 +1,6 @@
 """Opens samples for a graph, whatever holds them: arrays, iterables, folders, archives, input lists."""
 
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
@@ -41,8 +42,8 @@ def open_samples(
     Args:
         graph: the graph they are for.
         data: what holds them, see ``Data``.
-        passes: how often they will be iterated; a generator that is needed more than once is kept in a file
-            on disk.
+        passes: how often they will be iterated; what comes in turn and is needed more than once is kept in a
+            file on disk.
         is_native: raw files hold the datatypes of the graph, float32 otherwise.
         preprocessing: how images and arrays are preprocessed.
         sample_rate: the rate that sound is resampled to, in Hz; that of its files where none is given.
@@ -59,8 +60,11 @@ def open_samples(
             f"the data is of type {type(data).__name__}, expected arrays, an iterable of samples or a path",
             do="give a list of dictionaries {input name: array}",
         )
-    if iter(data) is data:
-        return _SpooledSamples(sample_format, data) if passes > 1 else _IterableSamples(sample_format, data)
+    if isinstance(data, Sequence):
+        return _ListedSamples(sample_format, data)
+    if passes > 1:
+        # Also what can be started again: a loader may give its samples in another order then.
+        return _SpooledSamples(sample_format, data)
     kind = _SizedSamples if isinstance(data, Sized) else _IterableSamples
     return kind(sample_format, data)
 
@@ -115,32 +119,57 @@ class _SizedSamples(_IterableSamples):
         return len(self._items) if isinstance(self._items, Sized) else 0
 
 
-class _SpooledSamples:
-    """Samples of a generator: passed on as they come, and kept in a file for the next iteration."""
+class _ListedSamples(IndexedSamples):
+    """The samples of a list, each converted when it is asked for."""
+
+    def __init__(self, sample_format: SampleFormat, items: Sequence[Any]) -> None:
+        self.sample_format, self._items = sample_format, items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, number: int) -> Mapping[str, Array]:
+        return self.sample_format.convert_sample(self._items[number], number)
+
+
+class _SpooledSamples(IndexedSamples):
+    """Samples that come in turn, once: each is kept in a file when it comes, for whoever asks again."""
 
     def __init__(self, sample_format: SampleFormat, items: Iterable[Any]) -> None:
-        self.sample_format, self._items = sample_format, items
-        self._file: IO[bytes] | None = None
-        self._count = 0
+        self.sample_format, self._source = sample_format, enumerate(items)
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="edgewright-")  # noqa: SIM115 - as long as this
+        # Where each sample begins.
+        self._places: list[int] = []
 
     def __iter__(self) -> Iterator[Mapping[str, Array]]:
-        return self._read_first_time() if self._file is None else self._read_again(self._file)
+        number = 0
+        while self._has_sample(number):
+            yield self[number]
+            number += 1
 
-    def _read_first_time(self) -> Iterator[Mapping[str, Array]]:
-        self._file = tempfile.TemporaryFile(prefix="edgewright-")  # noqa: SIM115 - later iterations read it
-        for number, item in enumerate(self._items):
-            sample = self.sample_format.convert_sample(item, number)
+    def __len__(self) -> int:
+        while self._has_sample(len(self._places)):
+            pass
+        return len(self._places)
+
+    def __getitem__(self, number: int) -> Mapping[str, Array]:
+        if not self._has_sample(number):
+            raise IndexError(number)
+        self._file.seek(self._places[number])
+        names = self.sample_format.types
+        return {name: np.lib.format.read_array(self._file, allow_pickle=False) for name in names}
+
+    def _has_sample(self, number: int) -> bool:
+        """Reads on until a sample is in the file; whether there is one of that number."""
+        while len(self._places) <= number:
+            place, item = next(self._source, (-1, None))
+            if place < 0:
+                return False
+            sample = self.sample_format.convert_sample(item, place)
+            self._places.append(self._file.seek(0, os.SEEK_END))
             for name in self.sample_format.types:
                 np.lib.format.write_array(self._file, sample[name], allow_pickle=False)
-            self._count = number + 1
-            yield sample
-
-    def _read_again(self, file: IO[bytes]) -> Iterator[Mapping[str, Array]]:
-        file.seek(0)
-        for _ in range(self._count):
-            yield {
-                name: np.lib.format.read_array(file, allow_pickle=False) for name in self.sample_format.types
-            }
+        return True
 
 
 class _StackedSamples(IndexedSamples):

@@ -76,12 +76,25 @@ class _FloatResults:
 
 
 class Evaluator:
-    """Evaluates graphs on samples against the float model, by one metric."""
+    """Evaluates graphs on samples against the float model, by one metric.
+
+    Args:
+        graph: the float model.
+        samples: samples, with what is known of their right answers.
+        metric: the metric of each output.
+        counter: counts runs; one of its own where none is given.
+        limit: points that may be lost; 0 where nobody asked.
+    """
 
     def __init__(
-        self, graph: Graph, samples: LabelledSamples, metric: Metric, counter: RunCounter | None = None
+        self,
+        graph: Graph,
+        samples: LabelledSamples,
+        metric: Metric,
+        counter: RunCounter | None = None,
+        limit: float = 0.0,
     ) -> None:
-        self._graph, self._samples, self.metric = graph, samples, metric
+        self._graph, self._samples, self.metric, self._limit = graph, samples, metric, limit
         self._counter = counter or RunCounter(graph, len(samples.selection))
         self._measures = {name: find_measure(metric.find_name(name)) for name in metric.outputs}
         self._axes = {name: find_class_axis(graph, name) for name in graph.outputs}
@@ -274,28 +287,35 @@ class Evaluator:
 
     def list_doubts(self, measured: Measurement) -> tuple[str, ...]:
         """Why what is lost proves nothing, whatever it is."""
-        first = self.reference.select(measured.numbers)
         doubts: list[str] = []
         for name, items in measured.outputs.items():
             if name in self.metric.outputs:
-                known = self._parts[name].widths
-                doubts += self._facts[name].describe(
-                    name,
-                    self._float_results.ranges[name].widths,
-                    known,
-                    is_computed=is_computed_from_inputs(self._graph, name),
-                    are_values_judged=self._measures[name].is_of_values,
-                )
-                poor = self._measures[name].describe_float_model([item.sums for item in first.outputs[name]])
-                doubts += [poor] if poor else []
-                doubts += self._float_results.trial.describe(name)
-                before = [item.classes for item in first.outputs[name]]
-                doubts += describe_missed_classes(name, before)
-                doubts += describe_answers(name, before, [item.classes for item in items])
-                if self._measures[name].is_of_values and not known.all():
-                    doubts += describe_hidden_samples(name, [item.power for item in items])
+                doubts += self._list_doubts_of_output(name, measured)
             doubts += describe_broken_results(name, measured.backend, [item.is_finite for item in items])
         return tuple(doubts)
+
+    def _list_doubts_of_output(self, name: str, measured: Measurement) -> list[str]:
+        first, items = self.reference.select(measured.numbers).outputs[name], measured.outputs[name]
+        measure, known = self._measures[name], self._parts[name].widths
+        doubts = [
+            *self._facts[name].describe(
+                name,
+                self._float_results.ranges[name].widths,
+                known,
+                is_computed=is_computed_from_inputs(self._graph, name),
+                are_values_judged=measure.is_of_values,
+            )
+        ]
+        poor = measure.describe_float_model([item.sums for item in first])
+        doubts += [poor] if poor else []
+        before = [item.classes for item in first]
+        doubts += describe_missed_classes(name, before)
+        doubts += describe_answers(name, before, [item.classes for item in items])
+        if measure.is_of_values and not known.all():
+            doubts += describe_hidden_samples(name, [item.power for item in items])
+        if is_computed_from_inputs(self._graph, name) and (measure.is_unknown or not doubts):
+            doubts += self._float_results.trial.describe(name, self._spans[name], self._limit)
+        return doubts
 
     def list_poor_scores(self) -> tuple[str, ...]:
         """Why the float model itself is not what it should be, before anything was quantized."""
@@ -375,7 +395,8 @@ class Evaluator:
     def _float_results(self) -> "_FloatResults":
         """The float model's own answers and what they are like; made when first needed."""
         selection = self._selection
-        order = selection if math.isinf(self._end) else selection.shuffle()
+        # Neighbours in the data may be of one kind, and answers of others are tried on each.
+        order = selection.shuffle()
         rows: list[dict[str, SampleScore]] = []
         ranges = {name: ValueRanges(self._parts[name]) for name in self._graph.outputs}
         facts = {

@@ -1,4 +1,4 @@
-"""Tries a metric of the user's own on wrong answers, which must score less than the float model's."""
+"""Tries metrics on wrong answers, those of other samples: where they keep the limit, too, it says nothing."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -7,29 +7,32 @@ from dataclasses import replace
 import numpy as np
 
 from edgewright.core.errors import UsageError, shown
+from edgewright.core.numbers import Array
 from edgewright.evaluate.metrics.measure import Answer, Measure
 
 # Points by which answers of other samples are worse at least; a limit on less says nothing.
 LEAST_APART = 1.0
+# Samples that are tried; so many tell whether their answers differ.
+TRIED_SAMPLES = 64
 
 
 class MetricTrial:
-    """Scores each sample's own answer, and that of the sample before it, by metrics that nobody knows.
+    """Scores each sample's own answer, and that of the sample before it, by the metric of each output.
 
     Args:
         measures: all metrics, by output.
     """
 
     def __init__(self, measures: Mapping[str, Measure]) -> None:
-        self._measures = {name: measure for name, measure in measures.items() if measure.is_unknown}
+        self._measures = measures
         self._last: dict[str, Answer] = {}
-        self._right: dict[str, list[tuple[float, ...]]] = {name: [] for name in self._measures}
-        self._wrong: dict[str, list[tuple[float, ...]]] = {name: [] for name in self._measures}
+        self._right: dict[str, list[tuple[float, ...]]] = {name: [] for name in measures}
+        self._wrong: dict[str, list[tuple[float, ...]]] = {name: [] for name in measures}
 
     def add(self, name: str, answer: Answer) -> None:
         """Takes in the float model's answer of one more sample, by output."""
         measure = self._measures.get(name)
-        if measure is None:
+        if measure is None or len(self._right[name]) >= TRIED_SAMPLES:
             return
         last = self._last.get(name)
         self._last[name] = answer
@@ -41,17 +44,27 @@ class MetricTrial:
             self._wrong[name].append(wrong)
             self._right[name].append(measure.add_up(answer))
 
-    def describe(self, name: str) -> Iterator[str]:
-        """Why what is lost by the metric of an output proves nothing; nothing where it may."""
+    def describe(self, name: str, span: Array, limit: float) -> Iterator[str]:
+        """Why what is lost by the metric of an output proves nothing; nothing where it may.
+
+        Args:
+            name: the output.
+            span: ranges of the float model's values by part.
+            limit: points that may be lost.
+        """
         if not self._right.get(name):
             return
-        measure, nothing = self._measures[name], np.zeros(0)
+        measure = self._measures[name]
         right, wrong = (
-            float(measure.compute_score(np.sum(sums, 0), nothing))
+            float(measure.score_draws(sums, np.ones((1, len(sums))), span)[0])
             for sums in (self._right[name], self._wrong[name])
         )
-        if right - wrong < LEAST_APART:
-            yield (
-                f"the metric '{shown(measure.name)}' gives answers of other samples {wrong:.1f} % and the "
-                f"right ones {right:.1f} %: it must return 1 for a perfect output, less for a wrong one"
-            )
+        if right - wrong >= max(LEAST_APART, limit):
+            return
+        text = f"gives answers of other samples {wrong:.1f} % and the right ones {right:.1f} %"
+        if measure.is_unknown:
+            advice = "it must return 1 for a perfect output, less for a wrong one"
+            yield f"the metric '{shown(measure.name)}' {text}: {advice}"
+        else:
+            advice = "they keep the limit, too: give samples that are answered differently, or another metric"
+            yield f"{measure.name} of output '{shown(name)}' {text}: {advice}"

@@ -63,6 +63,29 @@ def _list_parts(samples):
     return [samples.calibration, samples.choosing.selection, samples.judging.selection]
 
 
+def list_rows(data):
+    return [{"x": row[None]} for row in data]
+
+
+@pytest.mark.parametrize("make", [list_rows, lambda data: iter(list_rows(data))], ids=["list", "in turn"])
+def test_a_part_of_samples_is_spread_over_all_however_they_come(make):
+    data = np.arange(90, dtype=np.float32).reshape(30, 3)
+    selection = read_samples(GRAPH, DataRequest(make(data))).judging.selection
+    first = [float(sample["x"][0, 0]) for sample in selection.shuffle().take(4)]
+    assert max(first) - min(first) > 45
+    assert [float(sample["x"][0, 0]) / 3 for sample in selection] == [*selection.numbers]
+
+
+def test_a_loader_that_mixes_its_samples_anew_each_time_is_read_once():
+    class Loader:
+        def __iter__(self):
+            return iter(np.random.default_rng().random((20, 1, 3)).astype(np.float32))
+
+    selection = read_samples(GRAPH, DataRequest(Loader())).judging.selection
+    first, again = ([sample["x"].tobytes() for sample in selection] for _ in range(2))
+    assert first == again
+
+
 def test_of_copies_one_counts_and_the_parts_are_as_large_as_without_them():
     data = np.arange(90, dtype=np.float32).reshape(30, 3)
     alone = read_unique_samples(GRAPH, DataRequest(data))

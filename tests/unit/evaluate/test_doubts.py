@@ -5,6 +5,7 @@ import pytest
 
 import edgewright.ops  # noqa: F401 - fills the registry
 from edgewright.data.labels import Labels
+from edgewright.data.open_samples import open_samples
 from edgewright.data.samples import LabelledSamples, SampleSelection
 from edgewright.evaluate.choose_metric import choose_metric
 from edgewright.evaluate.doubts import describe_answers
@@ -29,10 +30,10 @@ def draw(shape=(COUNT, 6)):
     return np.random.default_rng(0).random(shape) + 0.1
 
 
-def judge(graph, values, run=None, labels=None, metric="auto"):
+def judge(graph, values, run=None, labels=None, metric="auto", limit=1.0):
     samples = make_samples(values)
     held = LabelledSamples(SampleSelection(samples, range(len(samples))), labels)
-    evaluator = Evaluator(graph, held, choose_metric(graph, labels, metric))
+    evaluator = Evaluator(graph, held, choose_metric(graph, labels, metric), limit=limit)
     run = run or (lambda sample: {"y": np.maximum(sample["x"], 0)})
     measured = evaluator.measure_runner(run, "htp-sim")
     return evaluator, measured
@@ -70,6 +71,29 @@ def test_an_own_metric_that_likes_wrong_answers_as_well_proves_nothing(function)
 def test_an_own_metric_that_tells_wrong_answers_apart_is_not_doubted(function):
     evaluator, measured = judge(PLAIN, draw(), metric=keep_own_function(function))
     assert evaluator.list_doubts(measured) == ()
+
+
+@pytest.mark.parametrize("metric", ["sqnr", "cosine"])
+def test_a_metric_that_wrong_answers_satisfy_too_proves_nothing(metric):
+    evaluator, measured = judge(PLAIN, draw() + 1000, metric=metric)
+    (doubt,) = evaluator.list_doubts(measured)
+    assert f"{metric} of output 'y' gives answers of other samples 100.0 %" in doubt
+    assert judge(PLAIN, draw() + 1000)[0].list_doubts(measured) == ()
+
+
+@pytest.mark.parametrize(("limit", "is_told"), [(1.0, False), (20.0, True)])
+def test_a_limit_that_wrong_answers_keep_is_not_proven_by_one_answer_for_nearly_all(limit, is_told):
+    values = make_answers([3] * 6 + [1] * 194) + draw((200, 6))
+    evaluator, measured = judge(SHARES, values, lambda s: {"y": s["x"]}, limit=limit)
+    assert ("they keep the limit, too" in " ".join(evaluator.list_doubts(measured))) == is_told
+
+
+def test_samples_in_the_order_of_their_classes_are_no_doubt():
+    classes = np.sort(np.arange(120) % 6)
+    values = (make_answers(classes) + draw((120, 6)))[:, None].astype(np.float32)
+    samples = LabelledSamples(SampleSelection(open_samples(SHARES, list(values)), range(120)))
+    evaluator = Evaluator(SHARES, samples, choose_metric(SHARES, None), limit=20.0)
+    assert evaluator.list_doubts(evaluator.reference) == ()
 
 
 def test_an_output_that_never_changes_proves_nothing():

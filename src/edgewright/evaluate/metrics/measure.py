@@ -58,7 +58,7 @@ class Measure(ABC):
     package: ClassVar[str] = ""
     # Whether it looks at all outputs at once, and not at each for itself.
     is_joint: bool = False
-    # Whether only the user knows what it tells apart: it is tried on wrong answers.
+    # Whether only the user knows what it tells apart.
     is_unknown: ClassVar[bool] = False
 
     @abstractmethod
