@@ -54,7 +54,8 @@ interval of the build lets expect. One float pass is the float model over all sa
 
 Built {date} with {versions},
 on {cores} cores; the load average when a build began was {load}."""
-STUDY = "## Task metrics on other models"
+# The first heading below the table: what follows is written by hand.
+STUDY = "\n## "
 COLUMNS = (
     *("model", "kind", "measure", "chosen", "verdict", "lost, as the build says"),
     *("lost on unseen samples", "seconds", "estimated", "float passes"),
@@ -122,7 +123,7 @@ def _keep_rows(known: Mapping[str, Row], options: argparse.Namespace) -> None:
 def _read_study() -> str:
     """What is below the table: other models, and what benchmarks.unseen_kinds found."""
     _, mark, study = PAGE.read_text("utf-8").partition(STUDY)
-    return f"\n{mark}{study}"
+    return f"{mark}{study}"
 
 
 def _parse_options() -> argparse.Namespace:
