@@ -19,6 +19,8 @@ from edgewright.quantize.weights.bias_correction import measure_input_means
 SCHEMES: dict[str, Scheme] = {"mse": Mse(), "percentile": Percentile()}
 # Elements that must have been seen before any of them counts as rare enough to be cut off.
 FEWEST = 1 << 15
+# The scheme whose ranges leave room for more than the samples showed.
+ROOMY = "roomy"
 
 RangesByScheme = dict[str, dict[str, Extremes]]
 
@@ -57,7 +59,7 @@ class Observed:
         reached.append(extend_ranges(graph, self._groups, every, tails))
         if self._request.act_bw > 8 or not every:
             pairs = zip(reached, (few, every), strict=True)
-            wide, plain = ({"roomy": beyond, "min-max": extremes} for beyond, extremes in pairs)
+            wide, plain = ({ROOMY: beyond, "min-max": extremes} for beyond, extremes in pairs)
             return wide, plain
         counted = observe_histograms(graph, every, samples, executor)
         rest = observe_histograms(graph, every, judges, executor)

@@ -14,8 +14,8 @@ from edgewright.quantize.apply import apply_plan
 from edgewright.quantize.assign import Plan, assign_encodings
 from edgewright.quantize.groups import Groups
 from edgewright.quantize.judge import Judge
-from edgewright.quantize.noise import Noise
-from edgewright.quantize.observed import Observed, RangesByScheme
+from edgewright.quantize.noise import WORTH_DB, Noise
+from edgewright.quantize.observed import ROOMY, Observed, RangesByScheme
 from edgewright.quantize.pins import Origin, Pin
 from edgewright.quantize.request import QuantizationRequest
 from edgewright.quantize.roles import find_roles
@@ -24,6 +24,8 @@ from edgewright.quantize.weights.bias_correction import correct_biases
 
 # Stretches of the graph that choose for themselves.
 STRETCHES = 4
+# What must be gained where ranges give up their room for data to come: what that costs, no sample shows.
+ROOM_DB = 3.0
 
 
 @dataclass(frozen=True)
@@ -102,10 +104,16 @@ class RangeSearch:
 
     def _take(self, tried: Choice, noise: Noise, least: Noise) -> Noise:
         """Keeps what gains; the noise of what is kept."""
-        if not noise.measure_gain(least).is_worth():
+        gain, worth = noise.measure_gain(least), ROOM_DB if self._gives_up_room(tried) else WORTH_DB
+        if not gain.is_worth(worth):
             return least
         self.choice = tried
         return noise
+
+    def _gives_up_room(self, tried: Choice) -> bool:
+        """Whether a stretch loses its room for values beyond those that were seen."""
+        pairs = zip(self.choice.ranges, tried.ranges, strict=True)
+        return any(before == ROOMY != after for before, after in pairs)
 
     def measure_noise(self, choice: Choice) -> Noise:
         """The noise of a choice, for samples that ranges were not chosen from."""

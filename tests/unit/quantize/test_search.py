@@ -11,10 +11,13 @@ from edgewright.ir.op import Op
 from edgewright.ops.activation import HardSwish, Relu, Relu6, Sigmoid
 from edgewright.ops.elementwise import ElementWiseMultiply
 from edgewright.quantize.encodings import compute_covered_range
+from edgewright.quantize.judge import Judge
+from edgewright.quantize.noise import Noise
 from edgewright.quantize.observers import Extremes
 from edgewright.quantize.quantized_graph import QuantizedGraph
 from edgewright.quantize.quantizer import quantize_graph
 from edgewright.quantize.request import QuantizationRequest
+from edgewright.quantize.search import RangeSearch
 from edgewright.quantize.tails import Tails
 from edgewright.quantize.weights.even_channels import (
     even_channels,
@@ -232,6 +235,17 @@ def test_sixteen_bits_leave_room_for_more_than_was_seen() -> None:
     plain = quantize_graph(graph, request, feeds, Engine())
     roomy = quantize_graph(graph, replace(request, act_quantizer="auto"), feeds, Engine())
     assert noise_db(graph, roomy, louder) < noise_db(graph, plain, louder) - 20
+
+
+@pytest.mark.parametrize(("gained_db", "is_given_up"), [(2.0, False), (4.0, True)])
+def test_room_for_data_to_come_is_given_up_for_much_only(gained_db: float, is_given_up: bool) -> None:
+    graph, feeds = outlying()
+    search = RangeSearch(graph, QuantizationRequest(act_bw=16), {}, Judge(graph, feeds, Engine()))
+    tight = replace(search.choice, ranges=("min-max",) * len(search.choice.ranges))
+    signal = np.ones((1, 20))
+    before, after = (Noise(signal, signal * 10 ** (db / 10), 1) for db in (-40.0, -40.0 - gained_db))
+    kept = search._take(tight, after, before)
+    assert (kept is after, search.choice == tight) == (is_given_up, is_given_up)
 
 
 def test_few_samples_calibrate_and_judge() -> None:
