@@ -46,7 +46,7 @@ LATE = 1.05
 INTRODUCTION = """\
 # Builds of models of many kinds
 
-`make bench-builds ARGS="--models DIR --data DIR"` builds each model for {chip} with a limit of {limit} point
+`make bench-builds` (after `make bench-models`) builds each model for {chip} with a limit of {limit} point
 ({samples} samples at most, `--time-limit {time}`), then runs the binary ({backends}) on samples that the
 build has not seen ({unseen} at most). "Met" is false where those lose more than the limit and what the
 interval of the build lets expect. One float pass is the float model over all samples of the build.
