@@ -233,6 +233,7 @@ DRAWN = (
     "DepthWiseConv2d, stride 2 + Relu",
     "DepthWiseConv2d, stride 2x1 + HardSwish",
     "Multiply, negative number",
+    "Divide",
     "Divide, one number",
     "Maximum, one number",
     "Softmax, 2",

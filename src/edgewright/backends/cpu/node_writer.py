@@ -21,6 +21,7 @@ from edgewright.backends.cpu.sums import (
     SumForm,
     WideSums,
     look_up,
+    look_up_pairs,
     round_sums,
     scale_value,
     shift_value,
@@ -132,6 +133,8 @@ class NodeWriter(Writer):
         stored = self.graph.types[node.outputs[0]]
         if form.table is not None:
             return [self._find_in_table(next(iter(form.inputs)), form.table)]
+        if form.pairs is not None:
+            return [look_up_pairs(self, *map(self.value, node.inputs), form.pairs)]
         if form.factors and can_combine(
             node.op, [self.graph.types[v].dtype for v in (*node.inputs, *node.outputs)]
         ):
