@@ -237,6 +237,8 @@ DRAWN = (
     "Divide, one number",
     "Maximum, one number",
     "Softmax, 2",
+    "Softmax, 4",
+    "Softmax, 10",
     "Conv2d, 3x3, dilated, stride 2",
     "Multiply, one number + Gelu",
     "Conv2d + Multiply, one number + Conv2d",
