@@ -52,6 +52,30 @@ def test_a_hard_swish_is_computed_from_sums_not_from_what_is_stored(kind: str, o
     np.testing.assert_array_equal(simulated, found)
 
 
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ((0.002090274356305599, -145), (0.001021993812173605, -132)),
+        ((0.02252293936908245, -254), (0.0015150289982557297, -248)),
+        ((0.0009679284412413836, -70), (0.0005019211675971746, -66)),
+        ((0.035748302936553955, -241), (0.0026156229432672262, -143)),
+    ],
+)
+def test_a_hard_swish_that_is_nearly_half_a_step_is_rounded_as_there(
+    given: tuple[float, int], made: tuple[float, int]
+) -> None:
+    kinds = [
+        TensorType((1, 16, 16, 1), DType.UFIXED_POINT_8, None, Encoding((scale,), (offset,)))
+        for scale, offset in (given, made)
+    ]
+    graph = Graph("g")
+    graph.add_input("x", kinds[0])
+    graph.add(Node("n", HardSwish(), ["x"], ["y"]), kinds[1:])
+    graph.outputs = ["y"]
+    simulated, genuine = both(graph, {"x": np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)})
+    np.testing.assert_array_equal(simulated, genuine)
+
+
 @pytest.mark.parametrize("bits", [8, 16])
 @pytest.mark.parametrize("offset", [-5, -120, -250])
 def test_sums_are_bent_by_slopes_of_any_sign(bits: int, offset: int) -> None:

@@ -6,8 +6,8 @@ from edgewright.core.numbers import Array
 
 # What lies between two powers of two has so many bits.
 PLACE_BITS = 16
-# Reciprocals of what is from 1 to 2 are so many parts of one. They lie on a parabola in each quarter: numbers for
-# the square of what is more than 1, for itself, and alone; after each of the last two the result is cut.
+# Reciprocals of what is from 1 to 2 are so many parts of one. They lie on a parabola in each quarter: numbers
+# for the square of what is more than 1, for itself, and alone; after each of the last two the result is cut.
 ONE = 1 << 14
 QUARTERS = (
     (11794, -16043, 16384.5),

@@ -28,8 +28,8 @@ BYTE_BITS, LAST_BIT, FEWEST_POWERS = 8, -14, 17
 PARTS, PAIR = 256, 2
 # Two shares have weights of so many bits.
 PAIR_BITS = 40
-# Fewer shares have weights of 15 bits: products of one for 16 steps and one for what is left of them. Sums of so
-# many shares or fewer are even.
+# Fewer shares have weights of 15 bits: products of one for 16 steps and one for what is left of them. Sums of
+# so many shares or fewer are even.
 WEIGHT_BITS, LARGEST, COARSE, MOST_EVEN = 15, (1 << 15) - 1, 16, 4
 
 
