@@ -162,7 +162,8 @@ class NodeWriter(Writer):
         if form.table is not None:
             return self._find_in_table(next(iter(form.inputs)), form.table)
         assert form.pairs is not None
-        return look_up_pairs(self, *map(self.value, node.inputs), form.pairs)
+        first, second = map(self.value, node.inputs)
+        return look_up_pairs(self, first, second, form.pairs)
 
     def _normalize(self, node: Node, form: SumForm, norm: RowNorm) -> str:
         value, stored = self.value(node.inputs[0]), self.graph.types[node.outputs[0]]

@@ -15,12 +15,13 @@ def reads_folded_sum(graph: Graph, node: Node) -> bool:
     kind = graph.types[node.inputs[0]]
     if type(node.op) is not FullyConnected or not is_byte(kind) or not kind.is_static:
         return False
-    *images, places, _ = kind.shape
+    *images, places, _ = kind.static_shape()
     is_one_row = not images or images[-1] == 1
     if not is_one_row or not (places > LONGEST or (places >= 2 * WIDTH and places % WIDTH == 0)):
         return False
     maker = graph.producer(node.inputs[0])
     while maker is not None and (maker.op.is_clamp or has_same_image(graph, maker)):
         maker = graph.producer(maker.inputs[0])
-    is_sum = maker is not None and type(maker.op) is ElementWiseAdd
-    return is_sum and not any(value in graph.constants for value in maker.inputs)
+    if maker is None or type(maker.op) is not ElementWiseAdd:
+        return False
+    return not any(value in graph.constants for value in maker.inputs)

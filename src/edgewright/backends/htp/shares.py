@@ -66,8 +66,8 @@ def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, Array]:
     if count == PAIR:
         return np.rint(np.exp(-distances * exact) * 2.0**PAIR_BITS), np.array([PARTS - 1, 0])
     if count < FEWEST_POWERS:
-        unit = 2 if count <= MOST_EVEN else 1
-        return _weigh_few(exact, distances), np.array([PARTS, unit, *np.ravel(QUARTERS)])
+        sum_unit = 2 if count <= MOST_EVEN else 1
+        return _weigh_few(exact, distances), np.array([PARTS, sum_unit, *np.ravel(QUARTERS)])
     exponent = exact * np.log2(np.e)
     unit = 2.0 ** max(int(np.floor(np.log2(exponent))) - BYTE_BITS + 1, LAST_BIT)
     cut = np.floor(exponent / unit) * unit
