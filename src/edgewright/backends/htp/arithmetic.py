@@ -7,7 +7,7 @@ import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.bent_sums import round_bent_words
-from edgewright.backends.htp.byte_functions import tabulate_gate
+from edgewright.backends.htp.byte_functions import compute_gate
 from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import (
     bend_values,
@@ -111,7 +111,7 @@ def _has_width(graph: Graph, node: Node, is_kind: Callable[[TensorType], bool]) 
 
 def _compute_hard_swish(graph: Graph, node: Node) -> SumForm | None:
     """HardSwish of 8 bits, by the product before it or as a table."""
-    return pass_gated(graph, node) or tabulate_gate(graph, node)
+    return pass_gated(graph, node) or compute_gate(graph, node)
 
 
 def _compute_wide_hard_swish(graph: Graph, node: Node) -> SumForm | None:

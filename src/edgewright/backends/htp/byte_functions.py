@@ -9,7 +9,7 @@ INTEGERS = 256
 THREE, SIX = np.float32(3), np.float32(6)
 
 
-def tabulate_gate(graph: Graph, node: Node) -> SumForm | None:
+def compute_gate(graph: Graph, node: Node) -> SumForm | None:
     """HardSwish of what is stored, halves to the even integer."""
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
     if x is None or y is None:

@@ -43,8 +43,8 @@ def _divide(dividends: Array, divisors: Array, ratio: float) -> Array:
     # A product that lost so many bits twice.
     steps = np.floor(quotients * units * unit * inverse_units * 4.0**FACTOR_BITS + 0.5)
     # What is divided by nothing goes to the ends of the range.
-    ends = np.where(dividends < 0, -2.0 * LAST, 2.0 * LAST)
-    return np.asarray(np.where(divisors == 0, ends, steps))
+    limits = np.where(dividends < 0, -2.0 * LAST, 2.0 * LAST)
+    return np.asarray(np.where(divisors == 0, limits, steps))
 
 
 def _list_parts(numbers: Array) -> tuple[Array, Array]:

@@ -10,7 +10,7 @@ from edgewright.ops.matmul import FullyConnected
 WIDTH, LONGEST = 8, 256
 
 
-def reads_folded_sum(graph: Graph, node: Node) -> bool:
+def is_reading_folded_sum(graph: Graph, node: Node) -> bool:
     """Whether a product of bytes reads a sum of two activations, clamped or not, that was folded."""
     kind = graph.types[node.inputs[0]]
     if type(node.op) is not FullyConnected or not is_byte(kind) or not kind.is_static:
