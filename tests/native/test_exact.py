@@ -17,7 +17,9 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.activation import HardSwish
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, ElementWiseSubtract
 from edgewright.ops.elementwise_unary import ElementWiseLog
+from edgewright.ops.matmul import FullyConnected
 from edgewright.ops.quant import Convert
+from tests.native.random_nets import RandomNet
 from tests.native.sum_cases import EXACT, bent_sums, long_kernel, with_activation
 
 
@@ -50,6 +52,45 @@ def test_a_hard_swish_is_computed_from_sums_not_from_what_is_stored(kind: str, o
     simulated, found = both(*with_activation(kind, HardSwish(), Encoding((5 / 255,), (offset,))))
     assert len(np.unique(found)) > 10
     np.testing.assert_array_equal(simulated, found)
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ((0.002090274356305599, -145), (0.001021993812173605, -132)),
+        ((0.02252293936908245, -254), (0.0015150289982557297, -248)),
+        ((0.0009679284412413836, -70), (0.0005019211675971746, -66)),
+        ((0.035748302936553955, -241), (0.0026156229432672262, -143)),
+    ],
+)
+def test_a_hard_swish_that_is_nearly_half_a_step_is_rounded_as_there(
+    given: tuple[float, int], made: tuple[float, int]
+) -> None:
+    kinds = [
+        TensorType((1, 16, 16, 1), DType.UFIXED_POINT_8, None, Encoding((scale,), (offset,)))
+        for scale, offset in (given, made)
+    ]
+    graph = Graph("g")
+    graph.add_input("x", kinds[0])
+    graph.add(Node("n", HardSwish(), ["x"], ["y"]), kinds[1:])
+    graph.outputs = ["y"]
+    simulated, genuine = both(graph, {"x": np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)})
+    np.testing.assert_array_equal(simulated, genuine)
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 16, 32), (24, 32), (1, 15, 32), (1, 4, 4, 32), (3, 1, 16, 32), (1, 257, 32)]
+)
+def test_a_product_of_a_sum_rounds_before_its_activation_where_rows_are_folded(
+    shape: tuple[int, ...],
+) -> None:
+    net = RandomNet("w8a8", np.random.default_rng(0))
+    value = net.add(ElementWiseAdd(), net.add_input(*shape), net.add_input(*shape))
+    weights = net.add_weights(64, 32, axis=0)
+    bias = net.add_bias(value, weights, axis=0)
+    value = net.add(FullyConnected(keep_dims=True), value, weights, bias)
+    simulated, genuine = both(*net.finish(net.add(HardSwish(), value)))
+    np.testing.assert_array_equal(simulated, genuine)
 
 
 @pytest.mark.parametrize("bits", [8, 16])

@@ -21,6 +21,7 @@ from edgewright.backends.cpu.sums import (
     SumForm,
     WideSums,
     look_up,
+    look_up_pairs,
     round_sums,
     scale_value,
     shift_value,
@@ -130,8 +131,8 @@ class NodeWriter(Writer):
     def _write_sums(self, lowering: Lowering, node: Node, form: SumForm) -> list[str]:
         """Computed on whole numbers, then rounded as the form says."""
         stored = self.graph.types[node.outputs[0]]
-        if form.table is not None:
-            return [self._find_in_table(next(iter(form.inputs)), form.table)]
+        if form.table is not None or form.pairs is not None:
+            return [self._find_in_tables(node, form)]
         if form.factors and can_combine(
             node.op, [self.graph.types[v].dtype for v in (*node.inputs, *node.outputs)]
         ):
@@ -156,6 +157,13 @@ class NodeWriter(Writer):
         else:
             sums = [self._write_whole(lowering, node, form)]
         return [round_sums(self, sums, form, stored, stored.rank - 1)]
+
+    def _find_in_tables(self, node: Node, form: SumForm) -> str:
+        if form.table is not None:
+            return self._find_in_table(next(iter(form.inputs)), form.table)
+        assert form.pairs is not None
+        first, second = map(self.value, node.inputs)
+        return look_up_pairs(self, first, second, form.pairs)
 
     def _normalize(self, node: Node, form: SumForm, norm: RowNorm) -> str:
         value, stored = self.value(node.inputs[0]), self.graph.types[node.outputs[0]]

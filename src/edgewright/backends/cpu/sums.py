@@ -101,6 +101,8 @@ class SumForm:
     factors: Mapping[str, float] = field(default_factory=dict)
     # Where the result only depends on the one input: the integer that each of its integers has.
     table: Array | None = None
+    # Where it only depends on two inputs of 8 bits: the integers that each of their pairs has.
+    pairs: Array | None = None
     # The real numbers that integers of inputs are read as, where these are not evenly spaced.
     tables: Mapping[str, Array] = field(default_factory=dict)
     wide: WideSums | None = None
@@ -282,6 +284,13 @@ def look_up(w: "Writer", indices: str, dtype: DType, table: Array) -> str:
     if name := look_up_in_one_pass(w, indices, dtype, table):
         return name
     return w.node("Gather", w.constant(table), w.node("Cast", indices, to=w.code(DType.INT_32)))
+
+
+def look_up_pairs(w: "Writer", first: str, second: str, table: Array) -> str:
+    """What a table has for pairs of bytes; they are broadcast."""
+    row, column = (w.node("Cast", value, to=w.code(DType.INT_32)) for value in (first, second))
+    place = w.node("Add", w.node("Mul", row, w.scalar(BYTE, DType.INT_32)), column)
+    return w.node("Gather", w.constant(table.reshape(-1)), place)
 
 
 def _write_steps(w: "Writer", steps: Iterable[Step], value: str, rank: int, channels: int) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.bent_sums import round_bent_words
+from edgewright.backends.htp.byte_functions import compute_gate
 from edgewright.backends.htp.conversions import convert_values
 from edgewright.backends.htp.element_sums import (
     bend_values,
@@ -109,7 +110,12 @@ def _has_width(graph: Graph, node: Node, is_kind: Callable[[TensorType], bool]) 
 
 
 def _compute_hard_swish(graph: Graph, node: Node) -> SumForm | None:
-    """HardSwish of 16 bits, by the product before it or as a table."""
+    """HardSwish of 8 bits, by the product before it or as a table."""
+    return pass_gated(graph, node) or compute_gate(graph, node)
+
+
+def _compute_wide_hard_swish(graph: Graph, node: Node) -> SumForm | None:
+    """The same of 16 bits."""
     return pass_gated(graph, node) or gate_line(graph, node)
 
 
@@ -166,7 +172,7 @@ RULES: dict[type[Op], Rule] = {
     ElementWiseSubtract: _sum,
     ElementWiseMultiply: multiply_values,
     ElementWiseNeg: negate_values,
-    HardSwish: pass_gated,
+    HardSwish: _compute_hard_swish,
     PoolAvg2d: average_places,
     Prelu: _compute_prelu,
     ReduceMean: average_axes,
@@ -196,7 +202,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     Elu: compute_elu,
     Gelu: gate_curve,
     HardSigmoid: compute_line,
-    HardSwish: _compute_hard_swish,
+    HardSwish: _compute_wide_hard_swish,
     Prelu: _compute_wide_prelu,
     Relu: clamp_wide,
     Relu6: clamp_wide,

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
+from edgewright.backends.htp.byte_quotients import divide_bytes
 from edgewright.backends.htp.flat_values import is_rounded_once
-from edgewright.backends.htp.inverses import ADDED_SHARE, invert_sums
 from edgewright.backends.htp.requantize import (
     BENT_PARTS,
     add_number,
@@ -68,21 +68,12 @@ def _multiply(a: Encoding, b: Encoding, y: Encoding) -> tuple[Step, ...] | None:
 
 
 def divide_values(graph: Graph, node: Node) -> SumForm | None:
-    """A quotient by a positive number is a product with its reciprocal; others have those that sums have."""
+    """A quotient by a positive number is a product with its reciprocal; of one number it is a plain table."""
     first, second = node.inputs
-    if find_number(graph, node) == second and _read_number(graph, second) > 0:
-        return _scale_values(graph, node, second, is_quotient=True)
-    a, b, y = (graph.types[value].encoding for value in (first, second, node.outputs[0]))
-    is_known = first not in graph.constants and second not in graph.constants and first != second
-    if a is None or b is None or y is None or not is_known:
-        return None
-    whole = np.arange(LAST + 1) + float(b.offsets[0])
-    inverse = np.sign(whole) * invert_sums(np.maximum(np.abs(whole), 1.0))
-    # What is divided by nothing goes to the ends of the range.
-    divisors = np.where(whole == 0, np.float32(2.0**-30), 1 / np.where(whole == 0, 1.0, inverse))
-    given = Encoding((a.scales[0] / b.scales[0] / y.scales[0],), a.offsets)
-    tables = {second: divisors.astype(np.float32)}
-    return SumForm({first: given}, steps=(add_number(ADDED_SHARE),), tables=tables)
+    number = find_number(graph, node)
+    if number == second and _read_number(graph, number) > 0:
+        return _scale_values(graph, node, number, is_quotient=True)
+    return None if first in (second, number) else divide_bytes(graph, node)
 
 
 def find_number(graph: Graph, node: Node) -> str:

@@ -8,6 +8,7 @@ from edgewright.backends.cpu.fused_products import has_product_kernels
 from edgewright.backends.cpu.sums import IntegerProduct, Step, SumForm, WideSums
 from edgewright.backends.htp.bent_sums import find_bend, round_bent_sums, round_bent_wide
 from edgewright.backends.htp.channel_kernels import Kernel, find_kernel, is_bending
+from edgewright.backends.htp.folded_rows import is_reading_folded_sum
 from edgewright.backends.htp.gated_sums import (
     cut_gated,
     find_gate,
@@ -115,6 +116,7 @@ class Product:
             self.kernel != Kernel.CUT
             or type(op) is TransposeConv2d
             or getattr(op, "dilation", DENSE) != DENSE
+            or is_reading_folded_sum(self.graph, self.node)
         ):
             return False
         return depthwise is None or is_bending(self.weights.shape[:2], depthwise.stride)

@@ -6,7 +6,8 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.htp.half_shares import share_halves
-from edgewright.backends.htp.inverses import ADDED_SHARE, find_parabolas, invert_sums
+from edgewright.backends.htp.inverses import ONE as INVERSE_ONE
+from edgewright.backends.htp.inverses import QUARTERS, invert_sums
 from edgewright.backends.htp.library_op import LibraryOp, decode_stored, encode_real
 from edgewright.backends.htp.wide_functions import read_results
 from edgewright.core.numbers import Array
@@ -25,8 +26,11 @@ TURNS, RECIPROCAL_BITS = 5, 16
 # With 8 bits a step has so many as an exponent, none below this; from so many shares on they are powers.
 BYTE_BITS, LAST_BIT, FEWEST_POWERS = 8, -14, 17
 PARTS, PAIR = 256, 2
-# Fewer shares have weights of so many bits, times the reciprocal of their sum.
-WEIGHT_BITS = 40
+# Two shares have weights of so many bits.
+PAIR_BITS = 40
+# Fewer shares have weights of 15 bits: products of one for 16 steps and one for what is left of them. Sums of
+# so many shares or fewer are even.
+WEIGHT_BITS, LARGEST, COARSE, MOST_EVEN = 15, (1 << 15) - 1, 16, 4
 
 
 def share_bytes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
@@ -42,29 +46,38 @@ def share_bytes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
 
 
 def _share_bytes(weights: Array, numbers: Array, distances: Array) -> Array:
-    parts, added = numbers[:2]
     powers = weights[distances]
     sums = powers.sum(axis=-1, keepdims=True)
+    parts, unit = numbers[:2]
     if len(numbers) == 2:
         return np.asarray(np.floor(powers / sums * parts + 0.5))
-    inverse = invert_sums(sums / weights[0]) * parts
-    return np.asarray(np.floor(powers / weights[0] * inverse + np.where(distances > 0, 0.5 + added, 0.5)))
+    inverse, one = invert_sums(np.floor(sums / unit) * unit)
+    # A product has lost less than a part, and is stored as one more.
+    shares = np.floor(powers * inverse / INVERSE_ONE) + (inverse < INVERSE_ONE)
+    return np.asarray(np.floor(shares / one * parts + 0.5))
 
 
 def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, Array]:
     """Weights of all distances, whole numbers whose sums are exact, and how they become shares.
 
-    That is the parts of one, 256, or 255 of two shares; what all shares but the largest get; parabolas.
+    That is the parts of one, 256, or 255 of two shares; and of few shares the unit of sums, and parabolas.
     """
     exact, distances = _find_scale(op), np.arange(PARTS)
+    if count == PAIR:
+        return np.rint(np.exp(-distances * exact) * 2.0**PAIR_BITS), np.array([PARTS - 1, 0])
     if count < FEWEST_POWERS:
-        weights = np.rint(np.exp(-distances * exact) * 2.0**WEIGHT_BITS)
-        numbers = [PARTS - 1, 0] if count == PAIR else [PARTS, ADDED_SHARE, *find_parabolas().reshape(-1)]
-        return weights, np.asarray(numbers)
+        sum_unit = 2 if count <= MOST_EVEN else 1
+        return _weigh_few(exact, distances), np.array([PARTS, sum_unit, *np.ravel(QUARTERS)])
     exponent = exact * np.log2(np.e)
     unit = 2.0 ** max(int(np.floor(np.log2(exponent))) - BYTE_BITS + 1, LAST_BIT)
     cut = np.floor(exponent / unit) * unit
     return np.floor(np.exp2(SHARE_BITS - distances * cut)), np.array([PARTS, 0])
+
+
+def _weigh_few(exact: float, distances: Array) -> Array:
+    rest = distances % COARSE
+    coarse, fine = (np.floor(np.exp(-steps * exact) * LARGEST + 0.5) for steps in (distances - rest, rest))
+    return np.asarray(np.floor(coarse * fine / (1 << WEIGHT_BITS) + 0.5))
 
 
 def share_wide(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:

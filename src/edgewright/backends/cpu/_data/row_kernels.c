@@ -95,22 +95,23 @@ static double invert_sum(double sum) {
   return guess * (HEIGHT - 0.5 * square * guess * guess);
 }
 
-/* Parabolas for the reciprocal, each for a part of what lies between two powers of two. */
-enum { PARABOLAS = 8 };
+/* The reciprocal of a sum of few shares: whole parts of one, on a parabola in each quarter between two powers of two;
+ * the lower one is what the sum is a part of. */
+enum { PLACES = 1 << 16, QUARTERS = 4, INVERSE_ONE = 1 << 14 };
 
-static double invert_on_parabolas(double sum, const double *parabolas) {
+static double invert_on_parabolas(double sum, const double *parabolas, double *power) {
   int exponent;
-  const double mantissa = frexp(sum, &exponent), place = (2 * mantissa - 1) * PARABOLAS;
-  const double *parabola = parabolas + (int)(place < PARABOLAS - 1e-9 ? place : PARABOLAS - 1e-9);
-  const double value = (parabola[0] * mantissa + parabola[PARABOLAS]) * mantissa + parabola[2 * PARABOLAS];
-  return ldexp(value, -exponent);
+  const double mantissa = frexp(sum, &exponent), place = floor((2 * mantissa - 1) * PLACES) / PLACES;
+  const double *parabola = parabolas + 3 * (int)(place * QUARTERS);
+  *power = ldexp(1, exponent - 1);
+  return floor(floor(parabola[0] * place + parabola[1]) * place + parabola[2]);
 }
 
 /* How bytes become shares: weights of all distances, the parts of one, and of few shares the parabolas of their sum's
- * reciprocal and what is added to all but the largest. */
+ * reciprocal and the unit of sums. */
 typedef struct {
   const double *weights, *parabolas;
-  double parts, added;
+  double parts, unit;
 } ByteShares;
 
 static inline uint8_t cut_share(double share) {
@@ -127,10 +128,11 @@ static void share_bytes(const ByteShares *how, const uint8_t *restrict given, ui
   if (how->parabolas == NULL) {
     for (int64_t i = 0; i < width; i++) out[i] = cut_share(weights[largest - given[i]] / sum * how->parts + 0.5);
   } else {
-    const double inverse = invert_on_parabolas(sum / weights[0], how->parabolas) * how->parts;
+    double power;
+    const double inverse = invert_on_parabolas(floor(sum / how->unit) * how->unit, how->parabolas, &power);
     for (int64_t i = 0; i < width; i++) {
-      const int distance = largest - given[i];
-      out[i] = cut_share(weights[distance] / weights[0] * inverse + (distance ? 0.5 + how->added : 0.5));
+      const double share = floor(weights[largest - given[i]] * inverse / INVERSE_ONE) + (inverse < INVERSE_ONE);
+      out[i] = cut_share(share / power * how->parts + 0.5);
     }
   }
   if (width == 2) out[0] = (uint8_t)(255 - out[1]);
