@@ -258,6 +258,8 @@ DRAWN_WIDE = {
 }
 # Of the same page in half precision.
 DRAWN_HALVES = (
+    "LayerNorm",
+    "LayerNorm, 400",
     "PoolAvg2d, 2x2",
     "PoolAvg2d, 3x3",
     "PoolAvg2d, 3x3, padded",

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgewright.backends.cpu.registry import Lowering
 from edgewright.backends.htp.half_means import average_halves, is_whole_mean, is_whole_pool, write_half_means
+from edgewright.backends.htp.half_norms import is_row_norm, normalize_halves
 from edgewright.backends.htp.half_pools import (
     average_tiles,
     is_smoothed,
@@ -42,6 +43,7 @@ from edgewright.ops.colour import Nv12ToRgb
 from edgewright.ops.detection import MultiClassNms
 from edgewright.ops.elementwise_unary import ElementWiseNot
 from edgewright.ops.gather import OneHot
+from edgewright.ops.norm import LayerNorm
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.rearrange_slice import Split
 from edgewright.ops.reduce import ReduceMean
@@ -231,6 +233,7 @@ KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
     Cast: ((_is_own_cast, _cast),),
     ElementWiseNot: ((_is_fixed, _negate),),
     ExtractGlimpse: ((_is_fixed, _copy_stored),),
+    LayerNorm: ((is_row_norm, normalize_halves),),
     MultiClassNms: ((_is_listing_boxes, _keep_boxes),),
     Nv12ToRgb: ((_is_fixed, _show_bytes),),
     OneHot: ((_has_index, _mark_classes),),

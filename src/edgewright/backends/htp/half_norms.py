@@ -1,0 +1,148 @@
+"""LayerNorm in half precision, as HTP computes it in vectors of single precision.
+
+Between its steps a vector is stored as floats, which have all their bits: what was held then stands for itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from edgewright.backends.htp.half_means import Held, hold, widen
+from edgewright.backends.htp.library_op import LibraryOp
+from edgewright.backends.htp.odd_floats import WIDE_BITS, find_unit, round_half
+from edgewright.core.numbers import Array
+from edgewright.ir.op import Op
+from edgewright.ir.types import TensorType
+from edgewright.ops.norm import LayerNorm
+
+# Numbers that are measured side by side, and those of a row that are measured together; shorter rows are
+# measured in another way.
+LANES, BLOCK = 32, 256
+# What half the bits of a number are taken from for a guess at one over its root, and turns of Newton's method.
+GUESS, TURNS = 0x5F375A86, 3
+OPERANDS = 3
+LEAST_EXPONENT = -150
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Of as many numbers as counted: their means, and the squares of their distances from these, added up."""
+
+    means: Array
+    squares: Array
+    counts: Array
+
+    def take(self, lanes: slice) -> "Moments":
+        """Those of some lanes."""
+        return Moments(self.means[..., lanes], self.squares[..., lanes], self.counts[lanes])
+
+    def put(self, other: "Moments") -> "Moments":
+        """With others in the first lanes."""
+        pairs = zip(other._list(), self._list(), strict=True)
+        return Moments(*(np.concatenate([new, old[..., new.shape[-1] :]], axis=-1) for new, old in pairs))
+
+    def _list(self) -> tuple[Array, Array, Array]:
+        return self.means, self.squares, self.counts
+
+
+def is_row_norm(op: Op, given: Sequence[TensorType], made: Sequence[TensorType]) -> bool:
+    """Whether rows of floats are normalized, weighed and moved."""
+    x = given[0]
+    is_half = all(kind.dtype.is_float for kind in (*given, *made)) and len(given) == OPERANDS
+    is_last = cast("LayerNorm", op).axes == (x.rank - 1,)
+    return is_half and is_last and isinstance(x.shape[-1], int) and x.shape[-1] >= LANES
+
+
+def normalize_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """What a number is more than the mean, times one over the root with the weight, plus the bias."""
+    rows, weights, bias = (array.astype(np.float64) for array in arrays)
+    moments = measure_rows(rows)
+    epsilon = _read(np.float32(cast("LayerNorm", op.op).epsilon))
+    share = _read(np.float32(1) / moments.counts)
+    variances = _multiply_stored(_read(moments.squares), share) + epsilon
+    factors = _multiply(_read(invert_roots(variances.numbers)), widen(weights))
+    distances = widen(rows) + _read(-moments.means)
+    return [round_half((_multiply(distances, factors) + widen(bias)).numbers)]
+
+
+def measure_rows(rows: Array) -> Moments:
+    """Block by block; the moments of a block join those of all before it."""
+    first, *others = (_measure_block(rows[..., at : at + BLOCK]) for at in range(0, rows.shape[-1], BLOCK))
+    for other in others:
+        first = _join(first, other, is_stored=True)
+    return first
+
+
+def _measure_block(rows: Array) -> Moments:
+    """Lane by lane first, then neighbours together."""
+    numbers = widen(rows).numbers
+    first = numbers[..., :LANES]
+    moments = Moments(first, np.zeros_like(first), np.ones(first.shape[-1], np.float32))
+    for at in range(LANES, rows.shape[-1], LANES):
+        more = numbers[..., at : at + LANES]
+        moments = moments.put(_add_numbers(moments.take(slice(more.shape[-1])), more))
+    while moments.counts.size > 1:
+        moments = _join(moments.take(slice(0, None, 2)), moments.take(slice(1, None, 2)))
+    return moments
+
+
+def _add_numbers(moments: Moments, numbers: Array) -> Moments:
+    """One more in each lane."""
+    counts = moments.counts + 1
+    gaps = _read(_add_stored(numbers, -moments.means).numbers)
+    means = (_read(moments.means) + _multiply_stored(gaps, _read(1 / counts))).numbers
+    rest = _read(_add_stored(numbers, -means).numbers)
+    return Moments(means, (_read(moments.squares) + _multiply_stored(gaps, rest)).numbers, counts)
+
+
+def _join(first: Moments, second: Moments, *, is_stored: bool = False) -> Moments:
+    """The moments of both; those of blocks were stored, and so is the gap between their means."""
+    counts = first.counts + second.counts
+    gaps = _add_stored(second.means, -first.means)
+    share = _multiply(_read(second.counts), _read(1 / counts))
+    if is_stored:
+        gaps, share = _read(gaps.numbers), _read(second.counts / counts)
+    part = (_multiply_stored if is_stored else _multiply)(gaps, share)
+    means = _read(first.means) + part
+    between = _multiply(_multiply(gaps, gaps), _multiply(share, _read(first.counts)))
+    squares = _read(first.squares) + _read(second.squares) + between
+    return Moments(means.numbers, squares.numbers, counts)
+
+
+def invert_roots(numbers: Array) -> Array:
+    """One over the roots: a guess at the bits, then Newton's method."""
+    guess = (GUESS - (numbers.astype(np.float32).view(np.int32) >> 1)).astype(np.int32)
+    inverse, half = guess.view(np.float32).astype(np.float64), _multiply(_read(numbers), _read(np.float32(0.5)))
+    for _ in range(TURNS):
+        product = _multiply(_read(half.numbers), _read(inverse))
+        product = _multiply(_read(product.numbers), _read(inverse))
+        factor = _read(np.float32(1.5)) + Held(-product.numbers, product.units)
+        inverse = _multiply(_read(inverse), _read(factor.numbers)).numbers
+    return inverse
+
+
+def _read(numbers: Array | np.float32) -> Held:
+    """As they were stored."""
+    exact = np.asarray(numbers, np.float64)
+    return Held(exact, find_unit(exact, WIDE_BITS, LEAST_EXPONENT))
+
+
+def _add_stored(numbers: Array, others: Array) -> Held:
+    """The sum of two below zero is that of what they are without their signs."""
+    signs = np.where((numbers < 0) & (others < 0), -1.0, 1.0)
+    total = _read(numbers * signs) + _read(others * signs)
+    return Held(total.numbers * signs, total.units)
+
+
+def _multiply_stored(first: Held, second: Held) -> Held:
+    """A product below zero is that of what its factors are without their signs."""
+    signs = np.where(first.numbers * second.numbers < 0, -1.0, 1.0)
+    product = _multiply(Held(first.numbers * signs, first.units), second)
+    return Held(product.numbers * signs, product.units)
+
+
+def _multiply(first: Held, second: Held) -> Held:
+    """A product has the unit that both of its factors give it."""
+    return hold(first.numbers * second.numbers, first.units + second.units + WIDE_BITS - 1)
