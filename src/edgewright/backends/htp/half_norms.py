@@ -9,10 +9,14 @@ from typing import cast
 
 import numpy as np
 
+from edgewright.backends.cpu.compiled import DOMAIN, find_kernels
+from edgewright.backends.cpu.registry import NotOnEngine
+from edgewright.backends.cpu.writer import Writer
 from edgewright.backends.htp.half_means import Held, hold, widen
 from edgewright.backends.htp.library_op import LibraryOp
 from edgewright.backends.htp.odd_floats import WIDE_BITS, find_unit, round_half
-from edgewright.core.numbers import Array
+from edgewright.core.numbers import Array, DType
+from edgewright.ir.graph import Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.norm import LayerNorm
@@ -38,13 +42,11 @@ class Moments:
         """Those of some lanes."""
         return Moments(self.means[..., lanes], self.squares[..., lanes], self.counts[lanes])
 
-    def put(self, other: "Moments") -> "Moments":
-        """With others in the first lanes."""
-        pairs = zip(other._list(), self._list(), strict=True)
-        return Moments(*(np.concatenate([new, old[..., new.shape[-1] :]], axis=-1) for new, old in pairs))
-
-    def _list(self) -> tuple[Array, Array, Array]:
-        return self.means, self.squares, self.counts
+    def extend(self, other: "Moments") -> "Moments":
+        """With those of more lanes."""
+        means = np.concatenate([self.means, other.means], axis=-1)
+        squares = np.concatenate([self.squares, other.squares], axis=-1)
+        return Moments(means, squares, np.concatenate([self.counts, other.counts]))
 
 
 def is_row_norm(op: Op, given: Sequence[TensorType], made: Sequence[TensorType]) -> bool:
@@ -67,6 +69,14 @@ def normalize_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     return [round_half((_multiply(distances, factors) + widen(bias)).numbers)]
 
 
+def write_half_norm(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str:
+    """A kernel of ours has a row at a time."""
+    if find_kernels() is None or any(w.graph.types[value].dtype != DType.FLOAT_32 for value in node.inputs):
+        raise NotOnEngine
+    epsilon = w.constant(np.asarray([np.float32(cast("LayerNorm", op.op).epsilon)], np.float64))
+    return w.node("NormalizeHalves", *inputs, epsilon, domain=DOMAIN)
+
+
 def measure_rows(rows: Array) -> Moments:
     """Block by block; the moments of a block join those of all before it."""
     first, *others = (_measure_block(rows[..., at : at + BLOCK]) for at in range(0, rows.shape[-1], BLOCK))
@@ -82,9 +92,13 @@ def _measure_block(rows: Array) -> Moments:
     moments = Moments(first, np.zeros_like(first), np.ones(first.shape[-1], np.float32))
     for at in range(LANES, rows.shape[-1], LANES):
         more = numbers[..., at : at + LANES]
-        moments = moments.put(_add_numbers(moments.take(slice(more.shape[-1])), more))
+        count = more.shape[-1]
+        added = _add_numbers(moments.take(slice(count)), more)
+        moments = added.extend(moments.take(slice(count, None)))
     while moments.counts.size > 1:
-        moments = _join(moments.take(slice(0, None, 2)), moments.take(slice(1, None, 2)))
+        paired = moments.counts.size // 2 * 2
+        pairs = _join(moments.take(slice(0, paired, 2)), moments.take(slice(1, paired, 2)))
+        moments = pairs.extend(moments.take(slice(paired, None)))
     return moments
 
 

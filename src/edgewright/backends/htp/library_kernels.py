@@ -10,7 +10,7 @@ import numpy as np
 
 from edgewright.backends.cpu.registry import Lowering
 from edgewright.backends.htp.half_means import average_halves, is_whole_mean, is_whole_pool, write_half_means
-from edgewright.backends.htp.half_norms import is_row_norm, normalize_halves
+from edgewright.backends.htp.half_norms import is_row_norm, normalize_halves, write_half_norm
 from edgewright.backends.htp.half_pools import (
     average_tiles,
     is_smoothed,
@@ -254,6 +254,7 @@ WRITERS: dict[Kernel, Lowering] = {
     average_present: write_present_means,
     average_tiles: write_tiles,
     enlarge_halves: write_enlarged,
+    normalize_halves: write_half_norm,
     smooth_halves: write_smoothing,
     _share: write_shares,
 }
