@@ -1,6 +1,6 @@
 """LayerNorm in half precision, as HTP computes it in vectors of single precision.
 
-Between its steps a vector is stored as floats, which have all their bits: what was held then stands for itself.
+Between its steps a vector is stored as floats, which have all their bits: what was held stands for itself.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from edgewright.ops.norm import LayerNorm
 # Numbers that are measured side by side, and those of a row that are measured together; shorter rows are
 # measured in another way.
 LANES, BLOCK = 32, 256
-# What half the bits of a number are taken from for a guess at one over its root, and turns of Newton's method.
+# What half the bits of a number are taken from for a guess at one over its root; turns of Newton's method.
 GUESS, TURNS = 0x5F375A86, 3
 OPERANDS = 3
 LEAST_EXPONENT = -150
@@ -128,7 +128,8 @@ def _join(first: Moments, second: Moments, *, is_stored: bool = False) -> Moment
 def invert_roots(numbers: Array) -> Array:
     """One over the roots: a guess at the bits, then Newton's method."""
     guess = (GUESS - (numbers.astype(np.float32).view(np.int32) >> 1)).astype(np.int32)
-    inverse, half = guess.view(np.float32).astype(np.float64), _multiply(_read(numbers), _read(np.float32(0.5)))
+    inverse = guess.view(np.float32).astype(np.float64)
+    half = _multiply(_read(numbers), _read(np.float32(0.5)))
     for _ in range(TURNS):
         product = _multiply(_read(half.numbers), _read(inverse))
         product = _multiply(_read(product.numbers), _read(inverse))
