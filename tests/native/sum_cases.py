@@ -260,6 +260,8 @@ DRAWN_WIDE = {
 DRAWN_HALVES = (
     "LayerNorm",
     "LayerNorm, 400",
+    "ReduceMean, channels",
+    "ReduceSum, channels",
     "PoolAvg2d, 2x2",
     "PoolAvg2d, 3x3",
     "PoolAvg2d, 3x3, padded",

@@ -61,11 +61,11 @@ def normalize_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     """What a number is more than the mean, times one over the root with the weight, plus the bias."""
     rows, weights, bias = (array.astype(np.float64) for array in arrays)
     moments = measure_rows(rows)
-    epsilon = _read(np.float32(cast("LayerNorm", op.op).epsilon))
-    share = _read(np.float32(1) / moments.counts)
-    variances = _multiply_stored(_read(moments.squares), share) + epsilon
-    factors = _multiply(_read(invert_roots(variances.numbers)), widen(weights))
-    distances = widen(rows) + _read(-moments.means)
+    epsilon = read_stored(np.float32(cast("LayerNorm", op.op).epsilon))
+    share = read_stored(np.float32(1) / moments.counts)
+    variances = multiply_stored(read_stored(moments.squares), share) + epsilon
+    factors = _multiply(read_stored(invert_roots(variances.numbers)), widen(weights))
+    distances = widen(rows) + read_stored(-moments.means)
     return [round_half((_multiply(distances, factors) + widen(bias)).numbers)]
 
 
@@ -105,23 +105,23 @@ def _measure_block(rows: Array) -> Moments:
 def _add_numbers(moments: Moments, numbers: Array) -> Moments:
     """One more in each lane."""
     counts = moments.counts + 1
-    gaps = _read(_add_stored(numbers, -moments.means).numbers)
-    means = (_read(moments.means) + _multiply_stored(gaps, _read(1 / counts))).numbers
-    rest = _read(_add_stored(numbers, -means).numbers)
-    return Moments(means, (_read(moments.squares) + _multiply_stored(gaps, rest)).numbers, counts)
+    gaps = read_stored(_add_stored(numbers, -moments.means).numbers)
+    means = (read_stored(moments.means) + multiply_stored(gaps, read_stored(1 / counts))).numbers
+    rest = read_stored(_add_stored(numbers, -means).numbers)
+    return Moments(means, (read_stored(moments.squares) + multiply_stored(gaps, rest)).numbers, counts)
 
 
 def _join(first: Moments, second: Moments, *, is_stored: bool = False) -> Moments:
     """The moments of both; those of blocks were stored, and so is the gap between their means."""
     counts = first.counts + second.counts
     gaps = _add_stored(second.means, -first.means)
-    share = _multiply(_read(second.counts), _read(1 / counts))
+    share = _multiply(read_stored(second.counts), read_stored(1 / counts))
     if is_stored:
-        gaps, share = _read(gaps.numbers), _read(second.counts / counts)
-    part = (_multiply_stored if is_stored else _multiply)(gaps, share)
-    means = _read(first.means) + part
-    between = _multiply(_multiply(gaps, gaps), _multiply(share, _read(first.counts)))
-    squares = _read(first.squares) + _read(second.squares) + between
+        gaps, share = read_stored(gaps.numbers), read_stored(second.counts / counts)
+    part = (multiply_stored if is_stored else _multiply)(gaps, share)
+    means = read_stored(first.means) + part
+    between = _multiply(_multiply(gaps, gaps), _multiply(share, read_stored(first.counts)))
+    squares = read_stored(first.squares) + read_stored(second.squares) + between
     return Moments(means.numbers, squares.numbers, counts)
 
 
@@ -129,16 +129,16 @@ def invert_roots(numbers: Array) -> Array:
     """One over the roots: a guess at the bits, then Newton's method."""
     guess = (GUESS - (numbers.astype(np.float32).view(np.int32) >> 1)).astype(np.int32)
     inverse = guess.view(np.float32).astype(np.float64)
-    half = _multiply(_read(numbers), _read(np.float32(0.5)))
+    half = _multiply(read_stored(numbers), read_stored(np.float32(0.5)))
     for _ in range(TURNS):
-        product = _multiply(_read(half.numbers), _read(inverse))
-        product = _multiply(_read(product.numbers), _read(inverse))
-        factor = _read(np.float32(1.5)) + Held(-product.numbers, product.units)
-        inverse = _multiply(_read(inverse), _read(factor.numbers)).numbers
+        product = _multiply(read_stored(half.numbers), read_stored(inverse))
+        product = _multiply(read_stored(product.numbers), read_stored(inverse))
+        factor = read_stored(np.float32(1.5)) + Held(-product.numbers, product.units)
+        inverse = _multiply(read_stored(inverse), read_stored(factor.numbers)).numbers
     return inverse
 
 
-def _read(numbers: Array | np.float32) -> Held:
+def read_stored(numbers: Array | np.float32) -> Held:
     """As they were stored."""
     exact = np.asarray(numbers, np.float64)
     return Held(exact, find_unit(exact, WIDE_BITS, LEAST_EXPONENT))
@@ -147,11 +147,11 @@ def _read(numbers: Array | np.float32) -> Held:
 def _add_stored(numbers: Array, others: Array) -> Held:
     """The sum of two below zero is that of what they are without their signs."""
     signs = np.where((numbers < 0) & (others < 0), -1.0, 1.0)
-    total = _read(numbers * signs) + _read(others * signs)
+    total = read_stored(numbers * signs) + read_stored(others * signs)
     return Held(total.numbers * signs, total.units)
 
 
-def _multiply_stored(first: Held, second: Held) -> Held:
+def multiply_stored(first: Held, second: Held) -> Held:
     """A product below zero is that of what its factors are without their signs."""
     signs = np.where(first.numbers * second.numbers < 0, -1.0, 1.0)
     product = _multiply(Held(first.numbers * signs, first.units), second)

@@ -21,6 +21,7 @@ from edgewright.backends.htp.half_pools import (
 )
 from edgewright.backends.htp.half_resizes import enlarge_halves, is_enlarged, write_enlarged
 from edgewright.backends.htp.half_shares import share_halves
+from edgewright.backends.htp.half_sums import add_channels, is_channel_mean, is_channel_sum
 from edgewright.backends.htp.library_op import (
     Kernel,
     LibraryOp,
@@ -46,7 +47,7 @@ from edgewright.ops.gather import OneHot
 from edgewright.ops.norm import LayerNorm
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.rearrange_slice import Split
-from edgewright.ops.reduce import ReduceMean
+from edgewright.ops.reduce import ReduceMean, ReduceSum
 from edgewright.ops.reduce_order import TopK
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.resize import ResizeBilinear
@@ -243,7 +244,8 @@ KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
         (is_smoothed, smooth_halves),
         (is_present_mean, average_present),
     ),
-    ReduceMean: ((is_whole_mean, average_halves),),
+    ReduceMean: ((is_whole_mean, average_halves), (is_channel_mean, add_channels)),
+    ReduceSum: ((is_channel_sum, add_channels),),
     ResizeBilinear: ((is_enlarged, enlarge_halves),),
     Softmax: ((_has_shares, _share),),
     Split: ((_has_32_bits, _copy_stored),),
