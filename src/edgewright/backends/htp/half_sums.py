@@ -12,7 +12,7 @@ from edgewright.backends.htp.odd_floats import round_half
 from edgewright.core.numbers import Array
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.reduce import ReduceMean, ReduceSum
+from edgewright.ops.reduce import ReduceSum
 
 # Channels that are added side by side; before there are any there is as good as nothing.
 LANES, NOTHING = 64, 2.0**-151
@@ -33,13 +33,19 @@ def is_channel_mean(op: Op, given: Sequence[TensorType], made: Sequence[TensorTy
 
 
 def add_channels(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
-    """Of a mean each number is shared out before."""
-    reduced = cast("ReduceSum | ReduceMean", op.op)
+    """As they are."""
+    return [_store_total(op, widen(arrays[0].astype(np.float64)).numbers)]
+
+
+def average_channels(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """Each number is shared out before."""
     rows = widen(arrays[0].astype(np.float64)).numbers
-    if isinstance(reduced, ReduceMean):
-        rows = multiply_stored(read_stored(rows), read_stored(np.float32(1 / rows.shape[-1]))).numbers
-    total = _add_rows(rows)
-    return [round_half(total if reduced.keep_dims else total[..., 0])]
+    share = read_stored(np.float32(1 / rows.shape[-1]))
+    return [_store_total(op, multiply_stored(read_stored(rows), share).numbers)]
+
+
+def _store_total(op: LibraryOp, rows: Array) -> Array:
+    return round_half(_add_rows(rows)).reshape(*rows.shape[:-1], *op.made[0].shape[len(rows.shape) - 1 :])
 
 
 def _add_rows(rows: Array) -> Array:

@@ -21,7 +21,12 @@ from edgewright.backends.htp.half_pools import (
 )
 from edgewright.backends.htp.half_resizes import enlarge_halves, is_enlarged, write_enlarged
 from edgewright.backends.htp.half_shares import share_halves
-from edgewright.backends.htp.half_sums import add_channels, is_channel_mean, is_channel_sum
+from edgewright.backends.htp.half_sums import (
+    add_channels,
+    average_channels,
+    is_channel_mean,
+    is_channel_sum,
+)
 from edgewright.backends.htp.library_op import (
     Kernel,
     LibraryOp,
@@ -244,7 +249,7 @@ KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
         (is_smoothed, smooth_halves),
         (is_present_mean, average_present),
     ),
-    ReduceMean: ((is_whole_mean, average_halves), (is_channel_mean, add_channels)),
+    ReduceMean: ((is_whole_mean, average_halves), (is_channel_mean, average_channels)),
     ReduceSum: ((is_channel_sum, add_channels),),
     ResizeBilinear: ((is_enlarged, enlarge_halves),),
     Softmax: ((_has_shares, _share),),
