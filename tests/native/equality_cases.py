@@ -278,10 +278,10 @@ def join(net: RandomNet) -> str:
     return net.add(Concat(axis=3), net.add_input(*IMAGE), net.add_input(*IMAGE))
 
 
-def normalize(net: RandomNet) -> str:
+def normalize(net: RandomNet, count: int = 96) -> str:
     """LayerNorm of rows."""
-    gain, shift = (net.add_constant(net.random.normal(mean, 0.3, 96)) for mean in (1, 0))
-    return net.add(LayerNorm(axes=(2,)), net.add_input(1, 32, 96), gain, shift)
+    gain, shift = (net.add_constant(net.random.normal(mean, 0.3, count)) for mean in (1, 0))
+    return net.add(LayerNorm(axes=(2,)), net.add_input(1, 32, count), gain, shift)
 
 
 def normalize_channels(net: RandomNet) -> str:
@@ -425,6 +425,7 @@ CASES: dict[str, Draw] = {
     "Softmax, 1000": partial(apply, op=Softmax(), shape=(8, 1000), spread=6.0),
     "Batchnorm": normalize_channels,
     "LayerNorm": normalize,
+    "LayerNorm, 400": partial(normalize, count=400),
     "Concat": join,
 }
 

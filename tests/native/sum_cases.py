@@ -260,14 +260,18 @@ DRAWN_WIDE = {
     "Softmax, 197": 0,
 }
 # Of the same page in half precision.
-DRAWN_HALVES = (
-    "PoolAvg2d, 2x2",
-    "PoolAvg2d, 3x3",
-    "PoolAvg2d, 3x3, padded",
-    "ResizeBilinear, x2",
-    "ResizeBilinear, x4, from the corner",
-    "ResizeBilinear, x2, corners aligned",
-)
+DRAWN_HALVES = {
+    "LayerNorm": 0,
+    "LayerNorm, 400": 0,
+    "ReduceMean, channels": 4,
+    "ReduceSum, channels": 4,
+    "PoolAvg2d, 2x2": 0,
+    "PoolAvg2d, 3x3": 0,
+    "PoolAvg2d, 3x3, padded": 0,
+    "ResizeBilinear, x2": 0,
+    "ResizeBilinear, x4, from the corner": 0,
+    "ResizeBilinear, x2, corners aligned": 0,
+}
 
 
 def drawn(case: str, form: str = "w8a8", number: int = 0) -> tuple[Graph, dict[str, Array]]:
@@ -314,6 +318,6 @@ EXACT: dict[str, Callable[[], tuple[Graph, dict[str, Array]]]] = {
     **{f"drawn-{case}": partial(drawn, case) for case in DRAWN},
     **{f"drawn-wide-{case}": partial(drawn, case, "w8a16", number) for case, number in DRAWN_WIDE.items()},
     **{f"tiled-fp16-{size}": partial(tiled, size) for size in (4, 8)},
-    **{f"drawn-fp16-{case}": partial(drawn, case, "fp16") for case in DRAWN_HALVES},
+    **{f"drawn-fp16-{case}": partial(drawn, case, "fp16", number) for case, number in DRAWN_HALVES.items()},
     **WIDE_EXACT,
 }

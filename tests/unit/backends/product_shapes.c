@@ -20,6 +20,7 @@ static void *find_room(size_t size) {
 #include "odd_floats.c"
 #include "row_kernels.c"
 #include "half_kernels.c"
+#include "half_norms.c"
 #include "registered_ops.c"
 #undef malloc
 

@@ -14,7 +14,7 @@ from edgewright.ops.reduce_softmax import Softmax
 POWER_BITS, DOUBLE_BITS, FARTHEST = 40, 53, 40.0
 LOG2_E = float.fromhex("0x1.71547652b82fep+0")
 # Of powers of two between 1 and 2; within this distance of the largest number a power is a little larger.
-TERMS = (0.07792926360778267, 0.22624395422889282, 0.6957538892422982, 0.9999306628482144)
+TERMS = (0.07795391523214691, 0.22618736202131232, 0.6957884891953009, 0.9999265624278704)
 NEAREST, LARGEST_POWER = 2.0**-24, 0.9999626
 # Rows of fewer numbers keep all bits of their powers.
 FEWEST_ROUNDED = 5

@@ -10,6 +10,7 @@ import numpy as np
 
 from edgewright.backends.cpu.registry import Lowering
 from edgewright.backends.htp.half_means import average_halves, is_whole_mean, is_whole_pool, write_half_means
+from edgewright.backends.htp.half_norms import is_row_norm, normalize_halves, write_half_norm
 from edgewright.backends.htp.half_pools import (
     average_tiles,
     is_smoothed,
@@ -20,6 +21,12 @@ from edgewright.backends.htp.half_pools import (
 )
 from edgewright.backends.htp.half_resizes import enlarge_halves, is_enlarged, write_enlarged
 from edgewright.backends.htp.half_shares import share_halves
+from edgewright.backends.htp.half_sums import (
+    add_channels,
+    average_channels,
+    is_channel_mean,
+    is_channel_sum,
+)
 from edgewright.backends.htp.library_op import (
     Kernel,
     LibraryOp,
@@ -42,9 +49,10 @@ from edgewright.ops.colour import Nv12ToRgb
 from edgewright.ops.detection import MultiClassNms
 from edgewright.ops.elementwise_unary import ElementWiseNot
 from edgewright.ops.gather import OneHot
+from edgewright.ops.norm import LayerNorm
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.rearrange_slice import Split
-from edgewright.ops.reduce import ReduceMean
+from edgewright.ops.reduce import ReduceMean, ReduceSum
 from edgewright.ops.reduce_order import TopK
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.ops.resize import ResizeBilinear
@@ -231,6 +239,7 @@ KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
     Cast: ((_is_own_cast, _cast),),
     ElementWiseNot: ((_is_fixed, _negate),),
     ExtractGlimpse: ((_is_fixed, _copy_stored),),
+    LayerNorm: ((is_row_norm, normalize_halves),),
     MultiClassNms: ((_is_listing_boxes, _keep_boxes),),
     Nv12ToRgb: ((_is_fixed, _show_bytes),),
     OneHot: ((_has_index, _mark_classes),),
@@ -240,7 +249,8 @@ KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
         (is_smoothed, smooth_halves),
         (is_present_mean, average_present),
     ),
-    ReduceMean: ((is_whole_mean, average_halves),),
+    ReduceMean: ((is_whole_mean, average_halves), (is_channel_mean, average_channels)),
+    ReduceSum: ((is_channel_sum, add_channels),),
     ResizeBilinear: ((is_enlarged, enlarge_halves),),
     Softmax: ((_has_shares, _share),),
     Split: ((_has_32_bits, _copy_stored),),
@@ -251,6 +261,7 @@ WRITERS: dict[Kernel, Lowering] = {
     average_present: write_present_means,
     average_tiles: write_tiles,
     enlarge_halves: write_enlarged,
+    normalize_halves: write_half_norm,
     smooth_halves: write_smoothing,
     _share: write_shares,
 }

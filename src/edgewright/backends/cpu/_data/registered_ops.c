@@ -72,6 +72,7 @@ static const int WIDE_IMAGES[] = {UINT16_TYPE, INT8_TYPE, FLOAT_TYPE, FLOAT_TYPE
 static const int BYTE_ROWS[] = {UINT8_TYPE, DOUBLE_TYPE, DOUBLE_TYPE};
 static const int WORD_ROWS[] = {UINT16_TYPE, INT32_TYPE, INT32_TYPE};
 static const int HALF_ROWS[] = {FLOAT_TYPE, DOUBLE_TYPE};
+static const int HALF_NORMS[] = {FLOAT_TYPE, FLOAT_TYPE, FLOAT_TYPE, DOUBLE_TYPE};
 static const int HALF_IMAGES[] = {FLOAT_TYPE, DOUBLE_TYPE, DOUBLE_TYPE, DOUBLE_TYPE};
 static const int BYTE_TO_BYTE[] = {UINT8_TYPE, UINT8_TYPE};
 static const int BYTE_TO_SIGNED[] = {UINT8_TYPE, INT16_TYPE};
@@ -109,6 +110,7 @@ static Op OPS[] = {
     DECLARE(word_shares, bytes, "ShareWords", WORD_ROWS, 3, UINT16_TYPE, 1),
     DECLARE(half_shares, bytes, "ShareHalves", HALF_ROWS, 2, FLOAT_TYPE, 1),
     DECLARE(half_means, bytes, "MeanHalves", HALF_ROWS, 2, FLOAT_TYPE, 1),
+    DECLARE(half_norm, bytes, "NormalizeHalves", HALF_NORMS, 4, FLOAT_TYPE, 1),
     DECLARE(half_tiles, bytes, "AverageTiles", HALF_IMAGES, 1, FLOAT_TYPE, 1),
     DECLARE(half_smoothing, bytes, "SmoothHalves", HALF_IMAGES, 2, FLOAT_TYPE, 1),
     DECLARE(half_enlarging, bytes, "EnlargeHalves", HALF_IMAGES, 4, FLOAT_TYPE, 1),
