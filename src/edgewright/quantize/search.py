@@ -104,13 +104,13 @@ class RangeSearch:
 
     def _take(self, tried: Choice, noise: Noise, least: Noise) -> Noise:
         """Keeps what gains; the noise of what is kept."""
-        gain, worth = noise.measure_gain(least), ROOM_DB if self._gives_up_room(tried) else WORTH_DB
+        gain, worth = noise.measure_gain(least), ROOM_DB if self._is_tighter(tried) else WORTH_DB
         if not gain.is_worth(worth):
             return least
         self.choice = tried
         return noise
 
-    def _gives_up_room(self, tried: Choice) -> bool:
+    def _is_tighter(self, tried: Choice) -> bool:
         """Whether a stretch loses its room for values beyond those that were seen."""
         pairs = zip(self.choice.ranges, tried.ranges, strict=True)
         return any(before == ROOMY != after for before, after in pairs)

@@ -71,33 +71,37 @@ def with_library_kernels(graph: Graph, model: Graph) -> Graph:
     """A copy with the library's ops; ``model`` has the types that the user gave."""
     own = {node.name: node for node in model.nodes}
     chosen = {
-        node.name: kernel
+        node.name: op
         for node in graph.nodes
-        if node.name in own and (kernel := _choose_kernel(model, own[node.name], node)) is not None
+        if node.name in own and (op := _make_library_op(graph, node, model, own[node.name])) is not None
     }
     if not chosen:
         return graph
     simulated = graph.copy()
     for node in simulated.nodes:
-        if node.name in chosen:
-            before = own[node.name]
-            node.op = LibraryOp(
-                op=before.op,
-                kernel=chosen[node.name],
-                given=tuple(model.types[value] for value in before.inputs),
-                made=tuple(model.output_types(before)),
-                results=tuple(simulated.output_types(node)),
-                write=WRITERS.get(chosen[node.name]),
-            )
+        node.op = chosen.get(node.name, node.op)
     return simulated
 
 
-def _choose_kernel(model: Graph, before: Node, node: Node) -> Kernel | None:
-    rules = KERNELS.get(type(before.op), ())
+def _make_library_op(graph: Graph, node: Node, model: Graph, before: Node) -> LibraryOp | None:
+    """The op by the types that the user gave; signed integers else by what they are for HTP."""
     if type(node.op) is not type(before.op) or not all(before.inputs):
         return None
-    given, made = model.input_types(before), model.output_types(before)
-    return next((kernel for applies, kernel in rules if applies(before.op, given, made)), None)  # type: ignore[arg-type]
+    has_signs = any(kind.dtype == S8 for kind in model.output_types(before))
+    for types, asked in ((model, before), (graph, node))[: 1 + has_signs]:
+        given = tuple(types.types[value] for value in asked.inputs)
+        made = tuple(types.output_types(asked))
+        kernel = _choose_kernel(asked.op, given, made)
+        if kernel is not None:
+            results = tuple(graph.output_types(node))
+            write = WRITERS.get(kernel)
+            return LibraryOp(op=asked.op, kernel=kernel, given=given, made=made, results=results, write=write)
+    return None
+
+
+def _choose_kernel(op: Op, given: Types, made: Types) -> Kernel | None:
+    rules = KERNELS.get(type(op), ())
+    return next((kernel for applies, kernel in rules if applies(op, given, made)), None)
 
 
 def _clip(array: Array, kind: TensorType) -> Array:
