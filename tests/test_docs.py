@@ -176,6 +176,8 @@ def test_readme_gives_the_figures_of_the_reference() -> None:
             "conformance",
             r"^(\d+) networks, (\d+) entries: (\d+) right, (\d+) refused",
         ),
+        ("verdicts against", "builds", r"^(\d+) of (\d+) builds took"),
+        ("simulation against", "benchmarks", r"^(\d+) of (\d+) have the emulator's integers"),
         ("latency estimates", "latency", r"^\| fp16 \| \d+ \| (\d+)% "),
         ("latency estimates", "latency", r"^\| w8a8 \| \d+ \| (\d+)% "),
     ],
