@@ -26,3 +26,13 @@ def test_a_file_of_keras_is_refused_with_what_to_do_in_python(call, tmp_path, na
     assert answer.code == 4
     assert "the file is a Keras model" in answer.err
     assert "keras.models.load_model" in answer.err
+
+
+def test_an_archive_whose_names_are_damaged_is_one_error(call, tmp_path):
+    path = tmp_path / "m.pt"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("é.json", "{}")
+    path.write_bytes(path.read_bytes().replace("é".encode(), b"\xc9\xc9"))
+    answer = call(main, "convert", path)
+    assert answer.code == 3
+    assert "Traceback" not in answer.err

@@ -32,5 +32,5 @@ def is_keras(path: Path) -> bool:
                 return True
         with zipfile.ZipFile(path) as archive:
             return ARCHIVED.issubset(archive.namelist())
-    except (OSError, zipfile.BadZipFile):
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError):
         return False
