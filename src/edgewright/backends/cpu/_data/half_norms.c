@@ -138,15 +138,15 @@ static void normalize_halves(const float *restrict given, const float *restrict 
 }
 
 static Status compute_half_norm(void *state, void *context) {
-  Shape shape, row, ignored;
+  Shape shape, row, other, ignored;
   const float *given = read_input(context, 0, &shape);
   const float *weights = read_input(context, 1, &row);
-  const float *bias = read_input(context, 2, &row);
+  const float *bias = read_input(context, 2, &other);
   const double *epsilon = read_input(context, 3, &ignored);
   float *out = make_output(context, 0, &shape);
   (void)state;
   if (shape.count == 0) return NULL;
-  if (out == NULL) return fail();
+  if (out == NULL || row.count == 0 || other.count != row.count || shape.count % row.count) return fail();
   for (int64_t at = 0; at < shape.count; at += row.count)
     normalize_halves(given + at, weights, bias, epsilon[0], out + at, row.count);
   return NULL;
