@@ -45,7 +45,7 @@ def multiply_in_one_pass(
         *(images, *map(w.constant, constants)),
         domain=DOMAIN,
         **spelled.letters,
-        **_describe_window(window),
+        **describe_window(window),
         rows=rows,
         columns=columns,
         given=zeros[0],
@@ -68,7 +68,7 @@ def _begin_sums(packed: Array, zeros: Sequence[int]) -> Array:
     return np.stack([-zero * totals for zero in zeros]).astype(np.int32)
 
 
-def _describe_window(window: Geometry) -> dict[str, int]:
+def describe_window(window: Geometry) -> dict[str, int]:
     """The window of an image whose size is known."""
     sides = ("top", "bottom", "left", "right", "stride_y", "stride_x", "gap_y", "gap_x")
     sizes = (*window.pads[0], *window.pads[1], *window.stride, *window.dilation)

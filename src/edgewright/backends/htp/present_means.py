@@ -7,6 +7,8 @@ from typing import cast
 
 import numpy as np
 
+from edgewright.backends.cpu.compiled import DOMAIN, find_kernels
+from edgewright.backends.cpu.fused_products import describe_window
 from edgewright.backends.cpu.windows import flatten_pads
 from edgewright.backends.cpu.writer import Writer
 from edgewright.backends.htp.library_op import LibraryOp
@@ -51,10 +53,28 @@ def average_present(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
 
 
 def write_present_means(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str:
-    """The engine's means times the number of places are whole sums again."""
+    """By a kernel of ours, or by the engine's own ops where it is not there."""
     del node
+    if find_kernels() is None:
+        return _write_steps(w, op, inputs[0])
     (x, y), pool, counts = _read_encodings(op), cast("PoolAvg2d", op.op), _count_places(op)
-    whole = w.node("Cast", w.channel_first(inputs[0], counts.ndim), to=w.code(DType.FLOAT_32))
+    rows, columns = pool.filter_size
+    numbers = np.stack([x.offsets[0] * counts, _find_shares(op, counts), _find_added(op) - y.offsets[0]])
+    return w.node(
+        f"AveragePresent{op.results[0].dtype.bits}",
+        inputs[0],
+        w.constant(numbers.reshape(len(numbers), *counts.shape[1:3])),
+        domain=DOMAIN,
+        **describe_window(pool.geometry()),
+        rows=rows,
+        columns=columns,
+    )
+
+
+def _write_steps(w: Writer, op: LibraryOp, value: str) -> str:
+    """The engine's means times the number of places are whole sums again."""
+    (x, y), pool, counts = _read_encodings(op), cast("PoolAvg2d", op.op), _count_places(op)
+    whole = w.node("Cast", w.channel_first(value, counts.ndim), to=w.code(DType.FLOAT_32))
     means = w.node(
         "AveragePool",
         w.node("Add", whole, w.scalar(x.offsets[0], DType.FLOAT_32)),

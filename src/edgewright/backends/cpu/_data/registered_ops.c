@@ -29,15 +29,27 @@ static void *make_rounding(const Op *op, const void *info) {
   return kernel;
 }
 
-static void *make_product(const Op *op, const void *info) {
-  Kernel *kernel = make_rounding(op, info);
-  if (kernel == NULL) return kernel;
-  kernel->given = read_integer(info, "given");
+static void read_window(const void *info, Kernel *kernel) {
   read_pair(info, "top", "left", kernel->window.before);
   read_pair(info, "bottom", "right", kernel->window.after);
   read_pair(info, "stride_y", "stride_x", kernel->window.stride);
   read_pair(info, "gap_y", "gap_x", kernel->window.gap);
   read_pair(info, "rows", "columns", kernel->places);
+}
+
+static void *make_product(const Op *op, const void *info) {
+  Kernel *kernel = make_rounding(op, info);
+  if (kernel == NULL) return kernel;
+  kernel->given = read_integer(info, "given");
+  read_window(info, kernel);
+  return kernel;
+}
+
+static void *make_mean(const Op *op, const void *info) {
+  Kernel *kernel = calloc(1, sizeof(Kernel));
+  if (kernel == NULL) return kernel;
+  kernel->is_wide = op->output == UINT16_TYPE;
+  read_window(info, kernel);
   return kernel;
 }
 
@@ -79,6 +91,8 @@ static const int BYTE_TO_SIGNED[] = {UINT8_TYPE, INT16_TYPE};
 static const int WORD_TO_BYTE[] = {UINT16_TYPE, UINT8_TYPE};
 static const int WORD_TO_WORD[] = {UINT16_TYPE, UINT16_TYPE};
 static const int WORD_TO_SIGNED[] = {UINT16_TYPE, INT16_TYPE};
+static const int BYTE_MEANS[] = {UINT8_TYPE, DOUBLE_TYPE};
+static const int WORD_MEANS[] = {UINT16_TYPE, DOUBLE_TYPE};
 static const int NORM_ROWS[] = {UINT16_TYPE, DOUBLE_TYPE, DOUBLE_TYPE};
 
 static const char *name_of(const Op *op) { return op->title; }
@@ -119,6 +133,8 @@ static Op OPS[] = {
     DECLARE(word_to_byte, bytes, "LookUp16To8", WORD_TO_BYTE, 2, UINT8_TYPE, 1),
     DECLARE(word_to_word, bytes, "LookUp16To16", WORD_TO_WORD, 2, UINT16_TYPE, 1),
     DECLARE(word_to_word, bytes, "LookUp16ToSigned16", WORD_TO_SIGNED, 2, INT16_TYPE, 1),
+    DECLARE(present_means, mean, "AveragePresent8", BYTE_MEANS, 2, UINT8_TYPE, 1),
+    DECLARE(present_means, mean, "AveragePresent16", WORD_MEANS, 2, UINT16_TYPE, 1),
     DECLARE(norm, bytes, "NormalizeWords", NORM_ROWS, 3, UINT16_TYPE, 1),
 };
 
