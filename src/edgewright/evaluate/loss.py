@@ -16,6 +16,8 @@ from edgewright.evaluate.tail import USUAL, Conditions, TailBound, Term, count_t
 DRAWS, SEED = 1000, 0
 # Fewer samples than this show nothing of how samples differ.
 FEWEST = 10
+# The interval where that is so: all points may be lost, or won.
+UNKNOWN = (-100.0, 100.0)
 # More than this is not asked for: the limit is too near to what is lost.
 MOST_SAMPLES = 1_000_000
 # The upper end is foreseen for so many times as many samples; that of a share, further.
@@ -45,7 +47,7 @@ def measure_loss(
     if measure.is_share:
         low, highs = _find_share_ends(float_sums, sums, looks)
     elif count < FEWEST:
-        low, highs = -100.0, [100.0]
+        low, highs = UNKNOWN[0], [UNKNOWN[1]]
     else:
         low, high = _find_drawn_interval(measure, float_sums, sums, span, looks)
         drawn = [points + (high - points) / math.sqrt(times) for times in TIMES]

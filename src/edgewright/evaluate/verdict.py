@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from edgewright.config.spelling import spell_option
 from edgewright.core.errors import shown
-from edgewright.evaluate.loss import FEWEST, count_needed_samples
+from edgewright.evaluate.loss import FEWEST, UNKNOWN, count_needed_samples
 from edgewright.evaluate.records import Accuracy, Loss
 from edgewright.evaluate.statistics import compute_wilson_interval
 
@@ -12,6 +12,9 @@ MET, NOT_PROVEN, MISSED, NO_LIMIT = "met", "not proven", "missed", "no limit"
 # Simulation and emulator disagree where their difference is beyond chance and beyond this part of the limit.
 WORTH_TELLING = 0.25
 DISAGREEMENT = "simulation and emulator disagree"
+# What does not hold then, where the emulator loses more, and where it loses less.
+SIMULATED = "figures of the simulation do not hold for this model"
+CHOSEN = "candidates were chosen by figures that do not hold for this model"
 NO_EMULATION = "the emulator had time for no sample"
 # Trained models that are right less often than this mostly have samples that are not as in training.
 LOWEST_USUAL = 0.5
@@ -133,12 +136,22 @@ def _describe_doubt(loss: Loss, limit: float, needed: int | None) -> str:
 
 def describe_disagreement(apart: Loss | None, limit: float | None) -> tuple[str, ...]:
     """That the emulator loses more than the simulation, or less, beyond chance; empty where it does not."""
-    least = WORTH_TELLING * (1.0 if limit is None else limit)
-    if apart is None or apart.low <= 0 <= apart.high or abs(apart.points) <= least:
+    if apart is None or not _is_worth_telling(apart, 1.0 if limit is None else limit):
         return ()
-    same = f"{DISAGREEMENT}: on the same {apart.samples} samples the emulator loses"
-    if apart.points > 0:
-        more = f"{apart.points:.2f} points more ({apart.low:.2f} to {apart.high:.2f})"
-        return (f"{same} {more}; figures of the simulation do not hold for this model",)
-    less = f"{-apart.points:.2f} points less ({-apart.high:.2f} to {-apart.low:.2f})"
-    return (f"{same} {less}; candidates were chosen by figures that do not hold for this model",)
+    same = f"{DISAGREEMENT}: on the same {apart.samples} samples"
+    word, doubted = ("more", SIMULATED) if apart.points > 0 else ("less", CHOSEN)
+    low, high = sorted(abs(end) for end in (apart.low, apart.high))
+    sure = "too few to say how much on others" if _is_unknown(apart) else f"{low:.2f} to {high:.2f}"
+    return (f"{same} the emulator loses {abs(apart.points):.2f} points {word} ({sure}); {doubted}",)
+
+
+def _is_worth_telling(apart: Loss, limit: float) -> bool:
+    """Few samples differ by as much as may be lost at all; of others the interval decides."""
+    if _is_unknown(apart):
+        return abs(apart.points) > limit
+    return not apart.low <= 0 <= apart.high and abs(apart.points) > WORTH_TELLING * limit
+
+
+def _is_unknown(loss: Loss) -> bool:
+    """Whether samples are too few for an interval."""
+    return loss.samples < FEWEST and (loss.low, loss.high) == UNKNOWN

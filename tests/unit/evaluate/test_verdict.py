@@ -14,6 +14,7 @@ from edgewright.evaluate.verdict import (
     MISSED,
     NO_LIMIT,
     NOT_PROVEN,
+    describe_disagreement,
     describe_poor_float_model,
     judge_loss,
 )
@@ -68,6 +69,19 @@ def test_an_emulator_that_disagrees_with_the_simulation_is_never_green():
         Loss("y", "htp-native", 9, 0.1, 0.05, 0.2, 99),
     ):
         assert judge_loss(loss(0.0, -0.5, 0.5), 1.0, harmless).word == MET
+
+
+def test_few_samples_that_differ_by_more_than_the_limit_show_that_both_disagree():
+    apart = Loss("y", "htp-native", 4, 34.0, -100.0, 100.0, 99.0)
+    assert judge_loss(loss(36.0, 30.0, 40.0, samples=4), 5.0, apart).reasons[1] == (
+        "simulation and emulator disagree: on the same 4 samples the emulator loses 34.00 points more "
+        "(too few to say how much on others); figures of the simulation do not hold for this model"
+    )
+    (reason,) = describe_disagreement(replace(apart, points=-34.0), 5.0)
+    assert "34.00 points less (too few" in reason
+    assert describe_disagreement(replace(apart, points=4.9), 5.0) == ()
+    # A share of few samples has an interval, which decides.
+    assert describe_disagreement(replace(apart, points=25.0, low=-30.0, high=60.0), 5.0) == ()
 
 
 def test_what_proves_nothing_is_never_green_however_small_the_loss():
