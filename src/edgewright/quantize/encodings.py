@@ -1,6 +1,6 @@
 """From a range of real numbers to the encoding that lays integers on it, as the QNN guide defines it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -85,6 +85,8 @@ class Grid:
 
 # HTP splits factors of 16 bits in two signed bytes, which hold no larger number.
 WIDE_FACTORS = Grid(16, True, (-0x8000, 0x7F7F))
+# What stands for zero where unsigned integers reach as far.
+FACTORS_ZERO = 0xFFFF - 0x7F7F
 
 
 def compute_covered_range(encoding: Encoding, dtype: DType) -> tuple[Array, Array]:
@@ -95,9 +97,20 @@ def compute_covered_range(encoding: Encoding, dtype: DType) -> tuple[Array, Arra
 
 
 def change_grid(encoding: Encoding, dtype: DType, grid: Grid) -> Encoding:
-    """The encoding of the same range with another width or symmetry."""
+    """The encoding of the same range with another width or symmetry.
+
+    Factors whose steps were chosen so (`cover_factors`) keep these.
+    """
+    if grid == WIDE_FACTORS and dtype == DType.UFIXED_POINT_16 and encoding.offsets == (-FACTORS_ZERO,):
+        return replace(encoding, offsets=(0,))
     low, high = compute_covered_range(encoding, dtype)
     return grid.encode_range(low, high, encoding.axis)
+
+
+def cover_factors(low: float, high: float) -> tuple[float, float]:
+    """The range that unsigned integers of 16 bits cover in the steps of factors for this one."""
+    (step,) = WIDE_FACTORS.encode_range(low, high).scales
+    return -FACTORS_ZERO * step, 0x7F7F * step
 
 
 def encode_blocks(real: Array, axis: int, block_axis: int, block_size: int) -> Encoding:

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
-from edgewright.quantize.encodings import Grid, change_grid
+from edgewright.quantize.encodings import Grid, change_grid, cover_factors
 from edgewright.quantize.groups import Groups, is_real, list_data_inputs
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Placed
@@ -15,6 +15,8 @@ from edgewright.quantize.rules import find_second_operand_grid
 
 # Nothing but a mask moves scores this far: exp(-1000) is nothing in any type.
 MASKED = -1000.0
+# The grid of activations of 16 bits.
+WIDE = Grid(16)
 Range = tuple[float, float]
 Statistics = Mapping[str, Extremes | Histogram]
 
@@ -32,7 +34,9 @@ class Spans:
         self, graph: Graph, groups: Groups, request: QuantizationRequest, statistics: Statistics | None
     ) -> None:
         self._graph, self._groups, self._request = graph, groups, request
-        self._grids = self._chosen_grids()
+        self._members = self._list_members()
+        # Each group is on the activations' grid: HTP's ops write the type they read, and no other.
+        self._grids = {root: request.make_act_grid(groups.find_bits(root)) for root in self._members}
         self._ranges: dict[str, Range] = {}
         self._read_ranges: dict[tuple[str, int], Range] = {}
         if statistics is not None:
@@ -41,6 +45,9 @@ class Spans:
             # A constant that is moved is known without data; with others it widens their range.
             if statistics is not None or all(v in graph.constants for v in self._list_neighbours(value)):
                 self.widen(value, range_of_array(graph.constants[value]))
+        for root in list(self._ranges):
+            if self._is_second_operand(root):
+                self._ranges[root] = cover_factors(*self._ranges[root])
 
     def is_known(self, value: str) -> bool:
         """Whether a value can be stored in fixed point."""
@@ -108,12 +115,31 @@ class Spans:
             ranges += [other for other in others if other is not None]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
 
-    def _chosen_grids(self) -> dict[str, Grid]:
-        """Each group is on the activations' grid: HTP's ops write the type they read, and no other."""
+    def _list_members(self) -> dict[str, list[str]]:
         made = [v for node in self._graph.nodes for v in (*node.inputs, *node.outputs)]
         values = dict.fromkeys(v for v in (*self._graph.inputs, *made) if is_real(self._graph, v))
-        roots = self._groups.list_members(values)
-        return {root: self._request.make_act_grid(self._groups.find_bits(root)) for root in roots}
+        return self._groups.list_members(values)
+
+    def _is_second_operand(self, root: str) -> bool:
+        """Whether a group is only read on the grid of factors: in other steps it would be rounded twice."""
+        pin, values = self._groups.pin(root), self._members.get(root, [])
+        is_open = pin is None or pin.placed is None
+        if not is_open or self._grids.get(root) != WIDE or not set(values).isdisjoint(self._graph.outputs):
+            return False
+        reads = [
+            (node, place, value)
+            for value in values
+            for node in self._graph.consumers(value)
+            for place, read in enumerate(node.inputs)
+            if read == value
+        ]
+        read = [part for part in reads if not self._is_moved_within(root, part[0], part[2])]
+        grids = [find_needed_grid(self._graph, node, place, WIDE.bits) for node, place, _ in read]
+        return bool(grids) and None not in grids
+
+    def _is_moved_within(self, root: str, node: Node, value: str) -> bool:
+        is_same = self._groups.find(node.outputs[0]) == root
+        return is_same and _is_passed_on(self._graph, node, value)
 
     def _choose_ranges(self, statistics: Statistics) -> None:
         by_grid: dict[Grid, list[str]] = {}

@@ -404,6 +404,44 @@ def test_the_second_operand_of_a_wide_product_is_symmetric_and_restricted():
     assert found.report.converts == 1
 
 
+def make_keys(*, is_read_elsewhere: bool) -> tuple[Graph, str]:
+    """A value that is turned and then stands second in a product of matrices."""
+    net = Net(1, 4, 6)
+    given = net.graph.add_input("y", TensorType((1, 4, 6)))
+    keys = net.emit(ElementWiseAdd(), given, given)
+    turned = net.emit(Transpose(perm=(0, 2, 1)), keys)
+    results = [net.emit(MatMul(), net.x, turned)]
+    if is_read_elsewhere:
+        results.append(net.unary(Sigmoid(), keys))
+    return net.done(*results), turned
+
+
+def test_what_only_stands_second_has_the_steps_that_it_is_read_in():
+    graph, turned = make_keys(is_read_elsewhere=False)
+    data = [{"x": np.ones((1, 4, 6), np.float32), "y": np.linspace(-0.4, 3, 24).reshape(1, 4, 6)}]
+    data = [{name: array.astype(np.float32) for name, array in sample.items()} for sample in data]
+    first = quantized(graph, QuantizationRequest(act_bw=16), data=data).graph
+    stored = first.types[turned]
+    read = first.types[first.producer(first.outputs[0]).inputs[1]]
+    assert stored.dtype == DType.UFIXED_POINT_16
+    assert (read.dtype, read.encoding.offsets) == (DType.SFIXED_POINT_16, (0,))
+    assert read.encoding.scales == stored.encoding.scales
+    # Given back, encodings make the same model.
+    pins = {
+        value: Pin(16, Placed(first.types[value].dtype, first.types[value].encoding))
+        for value in ("y", first.producer(turned).inputs[0], turned)
+    }
+    second = quantized(graph, QuantizationRequest(act_bw=16), pins=pins, data=data).graph
+    assert second.types[second.producer(second.outputs[0]).inputs[1]] == read
+
+
+def test_what_is_read_elsewhere_as_well_keeps_its_range():
+    graph, turned = make_keys(is_read_elsewhere=True)
+    found = quantized(graph, QuantizationRequest(act_bw=16)).graph
+    read = found.types[found.producer(found.outputs[0]).inputs[1]]
+    assert read.encoding.scales != found.types[turned].encoding.scales
+
+
 def test_wide_weights_are_narrowed_for_old_processors():
     request = QuantizationRequest(act_bw=16, weight_bw=16)
     net = Net()

@@ -11,14 +11,16 @@ from edgewright.backends.htp.requantize import Multiplier, is_byte, is_wide
 from edgewright.backends.htp.wide_moves import INTEGERS
 from edgewright.backends.htp.wide_products import WIDE_BITS, WIDE_PARTS_BITS
 from edgewright.core.numbers import Array, DType
-from edgewright.ir.dims import Shape
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.activation import Prelu
+from edgewright.passes.htp.raise_faint_channels import read_slopes
 
 LAST = 255
 # Of the factor of 16 bits that are not negative.
 WORD_BITS = 15
+# Of a product with it.
+WHOLE_BITS = 32
 # Less than any result.
 LOWEST = -(2.0**40)
 REAL, SINGLE = Step("Cast", to=DType.FLOAT_64), Step("Cast", to=DType.FLOAT_32)
@@ -35,17 +37,7 @@ def find_slopes(graph: Graph, maker: Node) -> Array | None:
         return None
     kinds = [graph.types[name] for name in (value, reader.outputs[0])]
     is_known = all(map(is_byte, kinds)) or all(map(is_wide, kinds))
-    return _read_slopes(graph, reader.inputs[1], kinds[0].shape[-1:]) if is_known else None
-
-
-def _read_slopes(graph: Graph, name: str, channels: Shape) -> Array | None:
-    """The real numbers of a constant that has one for each channel, the last axis, or one for all."""
-    encoding, slopes = graph.types[name].encoding, graph.constants.get(name)
-    if encoding is None or slopes is None or slopes.shape[-1:] not in ((1,), channels):
-        return None
-    if slopes.size != slopes.shape[-1]:
-        return None
-    return encoding.decode(slopes).reshape(-1).astype(np.float64)
+    return read_slopes(graph, reader.inputs[1], kinds[0].shape[-1:]) if is_known else None
 
 
 def find_bend(graph: Graph, maker: Node) -> Array | None:
@@ -59,32 +51,45 @@ def find_bend(graph: Graph, maker: Node) -> Array | None:
 
 
 def round_bent_words(graph: Graph, node: Node) -> SumForm | None:
-    """A Prelu of 16 bits: factors of both sides are cut to as many bits below a step, halves go up."""
+    """A Prelu of 16 bits: factors of both sides lose what is finer than a bit of the larger one.
+
+    They have at most as many bits below a step; halves go up. What needs more than 32 bits then wraps.
+    """
     value, slope = node.inputs
     x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
-    slopes = _read_slopes(graph, slope, graph.types[value].shape[-1:])
+    slopes = read_slopes(graph, slope, graph.types[value].shape[-1:])
     if x is None or y is None or slopes is None:
         return None
     ratio = np.float32(x.scales[0]) / np.float32(y.scales[0])
-    unit = np.exp2(np.floor(np.log2(np.float64(ratio))) - WORD_BITS + 1)
+    steepest = np.float64(ratio) * max(1.0, np.abs(slopes).max())
+    bits = WORD_BITS - max(np.floor(np.log2(steepest)) + 1, 0)
     above, below = (
-        np.floor((ratio * size).astype(np.float64) / unit) * unit
+        np.trunc((ratio * size).astype(np.float64) * 2.0**bits) / 2.0**bits
         for size in (np.ones(1, np.float32), slopes.astype(np.float32))
     )
+    turn = 2.0 ** (WHOLE_BITS - bits)
     if slopes.size == 1:
         # The engine has one slope as an attribute, which no stand-in replaces.
-        return SumForm({value: x}, table=_make_table(x, y, above, below))
+        return SumForm({value: x}, table=_make_table(x, y, above, below, turn))
     # The op itself passes the whole numbers on.
     ones = {slope: np.ones(graph.constants[slope].shape, np.float32)}
     sides = _join_sides((Step("Mul", above),), (Step("Mul", below),))
-    return SumForm({value: Encoding((1.0,), x.offsets)}, ones, (REAL, sides, HALF, FLOOR, SINGLE))
+    wrapped = (
+        Step("Mul", np.asarray(1 / turn)),
+        Step("Add", np.asarray(0.5 - y.offsets[0] / turn)),
+        FLOOR,
+        Step("Mul", np.asarray(-turn)),
+    )
+    steps = (REAL, sides, HALF, FLOOR, Step("Add", branch=wrapped), SINGLE)
+    return SumForm({value: Encoding((1.0,), x.offsets)}, ones, steps)
 
 
-def _make_table(x: Encoding, y: Encoding, above: Array, below: Array) -> Array:
+def _make_table(x: Encoding, y: Encoding, above: Array, below: Array, turn: float) -> Array:
     """What each integer becomes."""
     whole = np.arange(INTEGERS) + float(x.offsets[0])
-    steps = np.floor(np.where(whole < 0, whole * below, whole * above) + 0.5)
-    return np.asarray(np.clip(steps - y.offsets[0], 0, INTEGERS - 1), np.uint16)
+    steps = np.floor(np.where(whole < 0, whole * below, whole * above) + 0.5) - y.offsets[0]
+    steps -= np.floor(steps / turn + 0.5) * turn
+    return np.asarray(np.clip(steps, 0, INTEGERS - 1), np.uint16)
 
 
 def round_bent_sums(factor: Multiplier, offset: int, slopes: Array) -> tuple[Step, ...]:

@@ -8,6 +8,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
+from edgewright.passes.htp.raise_faint_channels import raise_faint_channels
 from edgewright.passes.htp.raise_small_scales import raise_small_scales
 from edgewright.quantize.rules import find_second_operand_grid
 
@@ -28,9 +29,10 @@ def with_wide_factors(graph: Graph) -> Graph:
 
 
 def with_raised_scales(graph: Graph) -> Graph:
-    """A copy whose depthwise convolutions have the weights that the library is given."""
+    """A copy whose products have the weights that the library is given."""
     raised = graph.copy()
-    return raised if raise_small_scales(raised) else graph
+    changes = raise_small_scales(raised) + raise_faint_channels(raised)
+    return raised if changes else graph
 
 
 def _list_factors(graph: Graph, node: Node) -> list[str]:

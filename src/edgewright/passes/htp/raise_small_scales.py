@@ -33,7 +33,6 @@ class WholeSums:
     Where channels are uneven they are mostly cut; when they are not is unknown.
     """
 
-    weights: str
     factors: Array
     reach: Array
     is_uneven: bool
@@ -89,7 +88,7 @@ def find_whole_sums(graph: Graph, node: Node) -> WholeSums | None:
     below = np.minimum(filters * lowest, filters * highest).sum(axis=0)
     added = _find_bias(graph, node, x.encoding.scales[0] * scales) - y.encoding.offsets[0] / factors
     reach = np.maximum(np.abs(above + added), np.abs(below + added))
-    return WholeSums(node.inputs[1], factors, reach, _is_uneven(stored.shape[:2], scales))
+    return WholeSums(factors, reach, _is_uneven(stored.shape[:2], scales))
 
 
 def _is_uneven(size: tuple[int, ...], scales: Array) -> bool:
@@ -103,20 +102,23 @@ def _raise(graph: Graph, node: Node) -> bool:
         return False
     steps = np.arange(sums.bits.min() + 1, ENOUGH_BITS + 1)
     enough = next((bits for bits in steps if not sums.can_wrap(bits)), ENOUGH_BITS)
-    raised = np.maximum(np.exp2(enough) / sums.factors, 1.0)
+    return give_raised_scales(graph, node, np.maximum(np.exp2(enough) / sums.factors, 1.0))
+
+
+def give_raised_scales(graph: Graph, node: Node, raised: Array) -> bool:
+    """Gives a product weights whose scales are so many times larger; False where all stay as they are."""
     # A little more, for the factor is rounded.
     raised = np.where(raised > 1, raised * (1 + 2.0**-20), 1.0)
     if np.all(raised == 1):
         return False
-    kind, stored = graph.types[sums.weights], graph.constants[sums.weights]
+    weights = node.inputs[1]
+    kind, stored = graph.types[weights], graph.constants[weights]
     assert kind.encoding is not None
     # Where all channels have one scale, they are raised alike.
     scales = np.asarray(kind.encoding.scales) * raised[: len(kind.encoding.scales)]
     coarse = replace(kind.encoding, scales=tuple(scales.tolist()))
     filters = coarse.encode(kind.encoding.decode(stored), kind.dtype)
-    name = graph.add_constant(
-        graph.fresh_name(sums.weights), filters, replace(kind, encoding=coarse), of=sums.weights
-    )
+    name = graph.add_constant(graph.fresh_name(weights), filters, replace(kind, encoding=coarse), of=weights)
     graph.set_input(node, 1, name)
     _raise_bias(graph, node, scales)
     return True
