@@ -15,13 +15,7 @@ static void *find_room(size_t size) {
 }
 
 #define malloc find_room
-#include "sum_kernels.c"
-#include "product_kernels.c"
-#include "odd_floats.c"
-#include "row_kernels.c"
-#include "half_kernels.c"
-#include "half_norms.c"
-#include "registered_ops.c"
+#include "all_kernels.c"
 #undef malloc
 
 typedef struct {

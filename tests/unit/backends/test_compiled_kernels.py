@@ -9,7 +9,6 @@ from edgewright.backends.base import RunOptions
 from edgewright.backends.cpu import node_writer, sums
 from edgewright.backends.cpu.compiled import SWITCH, find_kernels
 from edgewright.backends.cpu.fused_steps import combine_in_one_pass, look_up_in_one_pass
-from edgewright.backends.cpu.row_norms import normalize_in_one_pass
 from edgewright.backends.htp import HtpSimBackend
 from edgewright.core.cache import CACHE
 from edgewright.core.errors import EdgewrightError
@@ -339,23 +338,17 @@ def test_means_of_images_of_floats_are_those_of_numpy_and_on_the_engine(monkeypa
     np.testing.assert_array_equal(compiled, plain)
 
 
-@pytest.mark.parametrize("shape", [(7, 1), (3, 5, 48), (4, 1030)])
-def test_rows_of_16_bits_are_normalized_in_one_pass(monkeypatch, shape):
-    written = []
-
-    def note(*arguments):
-        written.append(normalize_in_one_pass(*arguments))
-        return written[-1]
-
-    monkeypatch.setattr(node_writer, "normalize_in_one_pass", note)
+@pytest.mark.parametrize("form", ["w8a8", "w8a16"])
+@pytest.mark.parametrize("shape", [(7, 1), (3, 5, 48), (3, 5, 64), (4, 1030)])
+def test_rows_of_integers_are_normalized_as_numpy_does_it_and_on_the_engine(monkeypatch, form, shape):
     model = make_rows("LayerNormalization", shape, axis=-1)
     x = (np.random.default_rng(1).normal(size=shape) * 4 + 3).astype(np.float32)
     # All numbers of a row are the same, and a power of two of steps.
     x[0] = 0
-    compiled, _ = run_rows(model, x, "w8a16")
-    assert any(written)
-    plain, _ = run_without_kernels(monkeypatch, model, x, "w8a16")
-    assert not written[-1]
+    compiled, placed = run_rows(model, x, form)
+    assert placed == {"engine"}
+    plain, placed = run_without_kernels(monkeypatch, model, x, form)
+    assert "reference" in placed
     np.testing.assert_array_equal(compiled, plain)
 
 

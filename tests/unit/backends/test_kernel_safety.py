@@ -20,9 +20,10 @@ def test_products_of_any_shape_stay_within_their_buffers(tmp_path: Path, flags: 
     kept = [flag for flag in compiled._FLAGS if flag not in LEFT_OUT]
     program, source = tmp_path / "product_shapes", Path(__file__).with_name("product_shapes.c")
     folder = str(files("edgewright") / "backends" / "cpu" / "_data")
+    (tmp_path / "all_kernels.c").write_text("".join(f'#include "{name}"\n' for name in compiled._SOURCES))
     command = ["gcc", "-O1", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *kept, *flags, *SANITIZERS]
     built = subprocess.run(
-        [*command, "-I", folder, str(source), "-o", str(program), "-lm", "-lpthread"],
+        [*command, "-I", folder, "-I", str(tmp_path), str(source), "-o", str(program), "-lm", "-lpthread"],
         capture_output=True,
         text=True,
         check=False,

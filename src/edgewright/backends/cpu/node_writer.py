@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from edgewright.backends.cpu.byte_norms import write_byte_norm
 from edgewright.backends.cpu.column_products import write_column_sums
 from edgewright.backends.cpu.exact_products import write_exact_sums
 from edgewright.backends.cpu.fused_steps import can_combine, combine_in_one_pass
@@ -13,7 +12,6 @@ from edgewright.backends.cpu.halves import HalfArithmetic, halve_value, look_up_
 from edgewright.backends.cpu.kernels import has_integer_kernel
 from edgewright.backends.cpu.packed import is_packed
 from edgewright.backends.cpu.registry import LOWERINGS, Lowering, NotOnEngine
-from edgewright.backends.cpu.row_norms import RowNorm, normalize_in_one_pass, write_row_norm
 from edgewright.backends.cpu.sums import (
     BYTE,
     PLAIN,
@@ -144,12 +142,8 @@ class NodeWriter(Writer):
             sums = self._write_wide_sums(lowering, node, form, form.wide)
         elif form.columns is not None:
             sums = [write_column_sums(self, node, form.columns)]
-        elif form.byte_norm is not None:
-            sums = [write_byte_norm(self, self.value(node.inputs[0]), form.byte_norm)]
         elif form.zero is not None:
             sums = [write_matrix_sums(self, node, form.zero)]
-        elif form.norm is not None:
-            return [self._normalize(node, form, form.norm)]
         elif form.product is not None:
             assert given is not None
             zero = np.asarray(-given.offsets[0], np.uint8)
@@ -164,12 +158,6 @@ class NodeWriter(Writer):
         assert form.pairs is not None
         first, second = map(self.value, node.inputs)
         return look_up_pairs(self, first, second, form.pairs)
-
-    def _normalize(self, node: Node, form: SumForm, norm: RowNorm) -> str:
-        value, stored = self.value(node.inputs[0]), self.graph.types[node.outputs[0]]
-        assert stored.encoding is not None
-        whole = normalize_in_one_pass(self, value, norm, stored.shape, -stored.encoding.offsets[0])
-        return whole or round_sums(self, [write_row_norm(self, value, norm)], form, stored, stored.rank - 1)
 
     def _combine(self, node: Node, form: SumForm) -> list[str]:
         """Both sides as they are stored: our kernel counts, combines and rounds them."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from edgewright.backends.cpu.byte_norms import ByteNorm
 from edgewright.backends.cpu.column_products import ColumnProduct
 from edgewright.backends.cpu.fused_products import multiply_in_one_pass
 from edgewright.backends.cpu.fused_steps import (
@@ -16,7 +15,6 @@ from edgewright.backends.cpu.fused_steps import (
     split_in_one_pass,
 )
 from edgewright.backends.cpu.halves import HalfArithmetic
-from edgewright.backends.cpu.row_norms import RowNorm
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -110,10 +108,6 @@ class SumForm:
     zero: int | None = None
     # Of a product of two matrices of 8 bits, the second of which has columns beyond a signed byte.
     columns: ColumnProduct | None = None
-    # Of rows of 8 bits that are normalized.
-    byte_norm: ByteNorm | None = None
-    # Of rows that are normalized.
-    norm: RowNorm | None = None
 
 
 # The form of a node, or None where the usual one (decoded, computed, encoded) serves.
@@ -242,8 +236,7 @@ def round_sums(w: "Writer", sums: Sequence[str], form: SumForm, stored: TensorTy
     zero = -stored.encoding.offsets[0]
     taken = SumSteps(form.steps, first, second)
     # Our kernel reads float32.
-    is_float64 = bool(form.factors) or form.zero is not None or form.norm is not None
-    is_float64 = is_float64 or form.byte_norm is not None
+    is_float64 = bool(form.factors) or form.zero is not None
     is_float64 = is_float64 or any(table.dtype == np.float64 for table in form.tables.values())
     if not is_float64 and (name := round_in_one_pass(w, sums, taken, stored.dtype, zero, channels)):
         return name

@@ -35,7 +35,7 @@ class HtpSimBackend:
             with_wide_factors(with_raised_scales(with_filtered_pools(with_steps(graph, outputs)))), outputs
         )
         halved = with_halves(plain, outputs)
-        fused = with_fusions(with_phases(halved)) if self.arithmetic else halved
+        fused = with_phases(with_fusions(halved)) if self.arithmetic else halved
         ready = with_library_kernels(fused, graph)
         halves = EXACT_HALVES if self.arithmetic else HALVES
         return CpuSession(ready, options, Rounding(self.arithmetic, halves))

@@ -21,7 +21,7 @@ from edgewright.backends.htp.element_sums import (
 from edgewright.backends.htp.fused_activations import pass_bent, pass_gated
 from edgewright.backends.htp.matrices import multiply_matrices
 from edgewright.backends.htp.mean_sums import average_axes, average_places, sum_axes
-from edgewright.backends.htp.norm_sums import normalize_rows, scale_channels, scale_channels_wide
+from edgewright.backends.htp.norm_sums import scale_channels, scale_channels_wide
 from edgewright.backends.htp.products import round_product
 from edgewright.backends.htp.requantize import (
     is_byte,
@@ -39,7 +39,7 @@ from edgewright.backends.htp.wide_functions import (
     gate_line,
 )
 from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
-from edgewright.backends.htp.wide_norms import cut_root_norm, normalize_wide
+from edgewright.backends.htp.wide_norms import cut_root_norm
 from edgewright.backends.htp.wide_powers import compute_elu, raise_powers
 from edgewright.backends.htp.wide_products import multiply_wide_matrices
 from edgewright.backends.htp.wide_quotients import divide_wide
@@ -77,7 +77,7 @@ from edgewright.ops.elementwise_unary import (
     ElementWiseSquareRoot,
 )
 from edgewright.ops.matmul import FullyConnected, MatMul
-from edgewright.ops.norm import Batchnorm, LayerNorm, RmsNorm
+from edgewright.ops.norm import Batchnorm, RmsNorm
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.quant import Convert
 from edgewright.ops.reduce import ReduceMean, ReduceSum
@@ -162,7 +162,6 @@ RULES: dict[type[Op], Rule] = {
     DepthWiseConv2d: round_product,
     TransposeConv2d: round_product,
     FullyConnected: round_product,
-    LayerNorm: normalize_rows,
     RmsNorm: cut_root_norm,
     MatMul: multiply_matrices,
     ElementWiseAdd: _sum,
@@ -194,7 +193,6 @@ WIDE_RULES: dict[type[Op], Rule] = {
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
     ReduceSum: sum_axes,
-    LayerNorm: normalize_wide,
     RmsNorm: cut_root_norm,
     ElementWiseExp: raise_powers,
     ElementWiseLog: find_logarithms,

@@ -125,12 +125,12 @@ def _join(first: Moments, second: Moments, *, is_stored: bool = False) -> Moment
     return Moments(means.numbers, squares.numbers, counts)
 
 
-def invert_roots(numbers: Array) -> Array:
+def invert_roots(numbers: Array, turns: int = TURNS) -> Array:
     """One over the roots: a guess at the bits, then Newton's method."""
     guess = (GUESS - (numbers.astype(np.float32).view(np.int32) >> 1)).astype(np.int32)
     inverse = guess.view(np.float32).astype(np.float64)
     half = _multiply(read_stored(numbers), read_stored(np.float32(0.5)))
-    for _ in range(TURNS):
+    for _ in range(turns):
         product = _multiply(read_stored(half.numbers), read_stored(inverse))
         product = _multiply(read_stored(product.numbers), read_stored(inverse))
         factor = read_stored(np.float32(1.5)) + Held(-product.numbers, product.units)

@@ -36,6 +36,7 @@ from edgewright.backends.htp.library_op import (
 )
 from edgewright.backends.htp.present_means import average_present, is_present_mean, write_present_means
 from edgewright.backends.htp.requantize import is_byte, is_wide
+from edgewright.backends.htp.row_norms import is_fixed_norm, normalize_rows, write_row_norm
 from edgewright.backends.htp.shares import share_bytes, share_wide
 from edgewright.backends.htp.wide_functions import UNIT_SCALES
 from edgewright.backends.htp.written_shares import write_shares
@@ -243,7 +244,7 @@ KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
     Cast: ((_is_own_cast, _cast),),
     ElementWiseNot: ((_is_fixed, _negate),),
     ExtractGlimpse: ((_is_fixed, _copy_stored),),
-    LayerNorm: ((is_row_norm, normalize_halves),),
+    LayerNorm: ((is_row_norm, normalize_halves), (is_fixed_norm, normalize_rows)),
     MultiClassNms: ((_is_listing_boxes, _keep_boxes),),
     Nv12ToRgb: ((_is_fixed, _show_bytes),),
     OneHot: ((_has_index, _mark_classes),),
@@ -266,6 +267,7 @@ WRITERS: dict[Kernel, Lowering] = {
     average_tiles: write_tiles,
     enlarge_halves: write_enlarged,
     normalize_halves: write_half_norm,
+    normalize_rows: write_row_norm,
     smooth_halves: write_smoothing,
     _share: write_shares,
 }

@@ -1,23 +1,16 @@
-"""Batchnorm and LayerNorm, as HTP rounds them."""
-
-from typing import cast
+"""Batchnorm, as HTP rounds it."""
 
 import numpy as np
 
-from edgewright.backends.cpu.byte_norms import ByteNorm
 from edgewright.backends.cpu.sums import BYTE, Step, SumForm
 from edgewright.backends.htp.requantize import COARSE_BITS, cut_sums, is_byte, multiplier
-from edgewright.backends.htp.wide_norms import TINY, spread_numbers
 from edgewright.backends.htp.wide_products import WIDE_BITS, store_parts
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import given
-from edgewright.ops.norm import LayerNorm
 
 LARGEST = 127
-# What means of a LayerNorm are cut to, and the factors of its rows.
-MEAN_UNIT, FACTOR_UNIT = 1 / 64, 1 / 65536
 
 
 def scale_channels(graph: Graph, node: Node) -> SumForm | None:
@@ -67,29 +60,6 @@ def scale_channels_wide(graph: Graph, node: Node) -> SumForm | None:
     constants = {name: np.full(stored.shape, number, np.float32) for name, number in numbers.items() if name}
     steps = (*products, *store_parts(factor, added, unit))
     return SumForm({node.inputs[0]: Encoding((1.0,), (0,))}, constants, steps)
-
-
-def normalize_rows(graph: Graph, node: Node) -> SumForm | None:
-    """LayerNorm with constant weights of 8 bits and a constant bias, which is a whole number of steps."""
-    names = node.inputs
-    if given(names, 1) not in graph.constants or not given(names, 2):
-        return None
-    x, weights, y = (graph.types[value].encoding for value in (*names[:2], node.outputs[0]))
-    bias = _read_bias(graph, node)
-    if x is None or weights is None or y is None or bias is None or not is_byte(graph.types[names[1]]):
-        return None
-    norm, rank = cast("LayerNorm", node.op), graph.types[names[0]].rank
-    stored = graph.constants[names[1]].astype(np.float64) + weights.offsets[0]
-    rows = ByteNorm(
-        norm.axes,
-        max(norm.epsilon, TINY) / x.scales[0] ** 2,
-        weights.scales[0] / y.scales[0],
-        spread_numbers(stored, norm.axes, rank),
-        spread_numbers(np.rint(bias / y.scales[0]) + 0.5, norm.axes, rank),
-        MEAN_UNIT,
-        FACTOR_UNIT,
-    )
-    return SumForm({names[0]: x}, {}, (Step("Cast", to=DType.FLOAT_32),), byte_norm=rows)
 
 
 def _read_bias(graph: Graph, node: Node) -> Array | None:

@@ -15,6 +15,8 @@ from edgewright.ops.activation import Prelu
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 from edgewright.passes.htp.raise_small_scales import WIDE, give_raised_scales
 
+# Of activations, weights, sums and results: weights of 16 bits have factors of their own.
+WIDE_KINDS = [True, False, True, True]
 LEAST, FURTHEST = 2.0**-24, 2.0**33
 
 
@@ -37,16 +39,17 @@ def read_slopes(graph: Graph, name: str, channels: Shape) -> Array | None:
 def _raise(graph: Graph, node: Node) -> bool:
     if not node.op.is_product or node.inputs[1] not in graph.constants:
         return False
-    bend = _find_bend(graph, node)
-    kinds = [graph.types[value] for value in (*node.inputs[:2], node.outputs[0], (bend or node).outputs[0])]
-    if any(kind.encoding is None for kind in kinds) or any(kinds[at].dtype not in WIDE for at in (0, 2, 3)):
+    reader = _find_reader(graph, node)
+    kinds = [graph.types[value] for value in (*node.inputs[:2], node.outputs[0], (reader or node).outputs[0])]
+    if any(kind.encoding is None for kind in kinds) or [kind.dtype in WIDE for kind in kinds] != WIDE_KINDS:
         return False
     x, weights, sums, y = (kind.encoding for kind in kinds if kind.encoding is not None)
     if weights.block_axis is not None:
         return False
     units = x.scales[0] * np.asarray(weights.scales)
     factors, least = units / y.scales[0], np.full(units.shape, LEAST)
-    slopes = read_slopes(graph, bend.inputs[1], kinds[3].shape[-1:]) if bend else None
+    is_bent = reader is not None and type(reader.op) is Prelu
+    slopes = read_slopes(graph, reader.inputs[1], kinds[3].shape[-1:]) if reader and is_bent else None
     if slopes is not None:
         lowest = (np.iinfo(kinds[2].dtype.numpy).min + sums.offsets[0]) * sums.scales[0]
         nearest = max(LEAST, -lowest / FURTHEST / y.scales[0])
@@ -54,11 +57,13 @@ def _raise(graph: Graph, node: Node) -> bool:
     return give_raised_scales(graph, node, np.maximum(least / factors, 1.0))
 
 
-def _find_bend(graph: Graph, node: Node) -> Node | None:
-    """The Prelu that reads a product, and nothing else does."""
+def _find_reader(graph: Graph, node: Node) -> Node | None:
+    """The activation that is computed from the sums of a product, which nothing else reads."""
     readers = graph.consumers(node.outputs[0])
-    is_bent = graph.is_used_once(node.outputs[0]) and type(readers[0].op) is Prelu
-    return readers[0] if is_bent else None
+    if not graph.is_used_once(node.outputs[0]):
+        return None
+    op = readers[0].op
+    return readers[0] if op.is_clamp or op.is_fused_on_htp else None
 
 
 def _is_too_flat(factors: Array, slopes: Array) -> Array:

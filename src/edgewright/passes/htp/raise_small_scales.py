@@ -134,7 +134,8 @@ def _raise_bias(graph: Graph, node: Node, scales: Array) -> None:
     sums = np.broadcast_to(x.scales[0] * scales, len(kind.encoding.scales))
     real = graph.constants[name].astype(np.float64) * np.asarray(kind.encoding.scales)
     fitted = replace(kind, encoding=replace(kind.encoding, scales=tuple(sums.tolist())))
-    stored = np.rint(real / sums).astype(kind.dtype.numpy)
+    # What fills its type may be a little more in single precision.
+    stored = np.clip(np.rint(real / sums), *_list_limits(kind.dtype)).astype(kind.dtype.numpy)
     graph.set_input(node, 2, graph.add_constant(graph.fresh_name(name), stored, fitted, of=name))
 
 

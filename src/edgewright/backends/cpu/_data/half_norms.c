@@ -105,7 +105,7 @@ static Moments measure_block(const float *restrict given, int64_t count) {
   return joined[0];
 }
 
-static double invert_root(double number) {
+static double invert_root(double number, int turns) {
   const float single = (float)number;
   int32_t bits;
   float guess;
@@ -114,7 +114,7 @@ static double invert_root(double number) {
   memcpy(&guess, &bits, sizeof guess);
   const double half = multiply_wide(read_wide(number), read_wide(0.5)).number;
   double inverse = guess;
-  for (int turn = 0; turn < ROOT_TURNS; turn++) {
+  for (int turn = 0; turn < turns; turn++) {
     Wide product = multiply_wide(read_wide(half), read_wide(inverse));
     product = multiply_wide(read_wide(product.number), read_wide(inverse));
     product.number = -product.number;
@@ -130,7 +130,7 @@ static void normalize_halves(const float *restrict given, const float *restrict 
   for (int64_t at = MEASURED; at < width; at += MEASURED)
     row = join_moments(row, measure_block(given + at, width - at < MEASURED ? width - at : MEASURED), 1);
   const Wide variance = multiply_signed(row.squares, 1.0f / (float)row.count);
-  const Wide root = read_wide(invert_root(add_wide(variance, read_wide(epsilon)).number)), mean = read_wide(-row.mean);
+  const Wide root = read_wide(invert_root(add_wide(variance, read_wide(epsilon)).number, ROOT_TURNS)), mean = read_wide(-row.mean);
   for (int64_t i = 0; i < width; i++) {
     const Wide factor = multiply_wide(root, widen_half(weights[i]));
     out[i] = round_half(add_wide(multiply_wide(add_wide(widen_half(given[i]), mean), factor), widen_half(bias[i])).number);

@@ -135,7 +135,8 @@ static Op OPS[] = {
     DECLARE(word_to_word, bytes, "LookUp16ToSigned16", WORD_TO_SIGNED, 2, INT16_TYPE, 1),
     DECLARE(present_means, mean, "AveragePresent8", BYTE_MEANS, 2, UINT8_TYPE, 1),
     DECLARE(present_means, mean, "AveragePresent16", WORD_MEANS, 2, UINT16_TYPE, 1),
-    DECLARE(norm, bytes, "NormalizeWords", NORM_ROWS, 3, UINT16_TYPE, 1),
+    DECLARE(normalize_bytes, bytes, "NormalizeBytes", BYTE_ROWS, 3, UINT8_TYPE, 1),
+    DECLARE(normalize_words, bytes, "NormalizeWords", NORM_ROWS, 3, UINT16_TYPE, 1),
 };
 
 typedef struct {

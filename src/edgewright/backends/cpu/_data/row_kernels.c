@@ -1,4 +1,4 @@
-/* Rows of numbers: looked up, as shares of one, and normalized. Operations are those of numpy (backends/htp) or of the engine's
+/* Rows of numbers: looked up, and as shares of one. Operations are those of numpy (backends/htp) or of the engine's
  * ops (row_norms.py): sums are exact, so that their order does not matter, and nothing is left to a library's own
  * exponential function. */
 
@@ -216,63 +216,6 @@ static Status compute_half_shares(void *state, void *context) {
   if (out == NULL) return fail();
   const int64_t rows = count_rows(&shape, &width);
   for (int64_t row = 0; row < rows; row++) share_halves(&how, given + row * width, out + row * width, width);
-  return NULL;
-}
-
-/* How rows of 16 bits are normalized: units are the last of the bits that a number between 1 and 2 keeps. */
-typedef struct {
-  double epsilon, factor, factor_unit, zero;
-} Norm;
-
-/* Both parts of a sum, of 16 bits each, times one over the number of what was added. */
-static double find_mean(int64_t total, double count) {
-  const double share = 1.0f / (float)count, share_unit = find_wide_unit(share) * 0x1p+22;
-  const double high = (double)(total & ~(int64_t)0xFFFF), low = (double)(total & 0xFFFF);
-  double mean, unit, rest, rest_unit;
-  hold(high * share, find_wide_unit(high) * share_unit, &mean, &unit);
-  hold(low * share, find_wide_unit(low) * share_unit, &rest, &rest_unit);
-  add_one(&mean, &unit, rest, rest_unit);
-  return mean;
-}
-
-static void normalize_row(const Norm *norm, const uint16_t *restrict given, const double *restrict weights,
-                          const double *restrict added, uint16_t *restrict out, int64_t width) {
-  const double count = (double)width;
-  float steps[BLOCK];
-  int64_t total = 0, squares = 0;
-  /* From halfway through 16 bits: squares of distances from there have fewer bits. */
-  for (int64_t i = 0; i < width; i++) {
-    const int32_t moved = given[i] - 32768;
-    total += moved;
-    squares += (int64_t)moved * moved;
-  }
-  const double sum = (double)total, variance = ((double)squares * count - sum * sum) / (count * count);
-  const double mean = find_mean(total + width * 32768, count);
-  double factor = norm->factor / sqrt(variance + norm->epsilon);
-  const double factor_unit = find_power(factor) * norm->factor_unit;
-  factor = nearbyint(factor / factor_unit) * factor_unit;
-  for (int64_t at = 0; at < width; at += BLOCK) {
-    const int64_t part = width - at < BLOCK ? width - at : BLOCK;
-    for (int64_t i = 0; i < part; i++)
-      steps[i] = (float)floor((given[at + i] - mean) * (factor * weights[at + i]) + added[at + i]);
-    store_words(steps, out, at, (float)norm->zero, part);
-  }
-}
-
-/* Weights and what is added are one row each, as long as those of the input. */
-static Status compute_norm(void *state, void *context) {
-  Shape shape, rows, ignored;
-  const uint16_t *given = read_input(context, 0, &shape);
-  const double *operands = read_input(context, 1, &rows);
-  const double *numbers = read_input(context, 2, &ignored);
-  const Norm norm = {numbers[0], numbers[1], numbers[2], numbers[3]};
-  const int64_t width = rows.sizes[1];
-  uint16_t *out = make_output(context, 0, &shape);
-  (void)state;
-  if (shape.count == 0) return NULL;
-  if (out == NULL) return fail();
-  for (int64_t at = 0; at < shape.count; at += width)
-    normalize_row(&norm, given + at, operands, operands + width, out + at, width);
   return NULL;
 }
 
