@@ -15,7 +15,7 @@ from edgewright.ir.dims import Dim
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, given
-from edgewright.ops.activation import HardSigmoid
+from edgewright.ops.activation import HardSigmoid, Prelu
 from edgewright.ops.cast import Cast
 from edgewright.ops.conv import DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseDivide, ElementWiseMultiply
@@ -45,10 +45,11 @@ def has_even_ties(graph: Graph, node: Node) -> bool:
 
     A factor for each channel is no sum.
     """
-    if type(node.op) is ElementWiseAdd:
-        shapes = {_drop_ones(graph.types[value].shape) for value in node.inputs}
-        is_filled = all(shape and _is_at_least(shape[-1], FEWEST_CHANNELS) for shape in shapes)
-        return len(shapes) == 1 and is_filled
+    if _is_sum_of_equals(graph, node):
+        return True
+    maker = graph.producer(node.inputs[0])
+    if type(node.op) is Prelu and maker is not None and is_read_whole(graph, maker):
+        return True
     return node.op.has_even_ties_on_htp and not _is_factor(graph, node)
 
 
@@ -60,11 +61,21 @@ def _is_factor(graph: Graph, node: Node) -> bool:
 
 
 def is_read_whole(graph: Graph, node: Node) -> bool:
-    """Whether all bits of a product's sums are read by the one op behind it."""
-    if not node.op.is_product or not graph.is_used_once(node.outputs[0]):
+    """Whether all bits of a product's sums, or of a sum of equal shapes, are read by the one op behind it."""
+    is_sum = node.op.is_product or _is_sum_of_equals(graph, node)
+    if not is_sum or not graph.is_used_once(node.outputs[0]):
         return False
     (reader,) = graph.consumers(node.outputs[0])
     return reader.op.specific().reads_whole_sums_on_htp
+
+
+def _is_sum_of_equals(graph: Graph, node: Node) -> bool:
+    """Whether an addition has the kernel for many channels."""
+    if type(node.op) is not ElementWiseAdd:
+        return False
+    shapes = {_drop_ones(graph.types[value].shape) for value in node.inputs}
+    is_filled = all(shape and _is_at_least(shape[-1], FEWEST_CHANNELS) for shape in shapes)
+    return len(shapes) == 1 and is_filled
 
 
 def _drop_ones(shape: tuple[Dim, ...]) -> tuple[Dim, ...]:

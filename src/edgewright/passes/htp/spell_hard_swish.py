@@ -1,9 +1,12 @@
 """Writes HardSwish of floats as a product with HardSigmoid, which HTP computes to the last bits."""
 
+import numpy as np
+
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.activation import HardSwish
-from edgewright.ops.elementwise import ElementWiseMultiply
+from edgewright.ops.conv import DepthWiseConv2d
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.elementwise_generic import ElementWiseNeuron, NeuronOperation
 from edgewright.passes.graph_pass import register_pass, rewrite_each
 
@@ -20,9 +23,25 @@ def spell_hard_swish(graph: Graph) -> int:
 def _spell(graph: Graph, node: Node) -> bool:
     if not isinstance(node.op.specific(), HardSwish) or graph.types[node.inputs[0]].dtype not in FLOATS:
         return False
-    x, types = node.inputs[0], graph.output_types(node)
+    x, types = _keep_apart(graph, node), graph.output_types(node)
     share = graph.fresh_name(node.outputs[0])
     graph.remove(node)
     graph.add(Node(graph.fresh_name(f"{node.name}_share"), LINE, [x], [share], node.source), types)
     graph.add(Node(node.name, ElementWiseMultiply(), [x, share], node.outputs, node.source), types)
     return True
+
+
+def _keep_apart(graph: Graph, node: Node) -> str:
+    """The input; zero is added where its first places would be noise, in images of some sizes.
+
+    That is so right behind depthwise sums whose strides differ (2.51); a product with one changes nothing.
+    """
+    x = node.inputs[0]
+    maker = graph.producer(x)
+    if maker is None or not isinstance(maker.op, DepthWiseConv2d) or len(set(maker.op.stride)) == 1:
+        return x
+    kind, apart = graph.types[x], graph.fresh_name(x)
+    zero = graph.add_constant(graph.fresh_name(f"{node.name}_zero"), np.zeros(1, kind.dtype.numpy))
+    name = graph.fresh_name(f"{node.name}_separate")
+    graph.add(Node(name, ElementWiseAdd(), [x, zero], [apart], node.source), [kind])
+    return apart

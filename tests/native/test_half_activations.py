@@ -1,0 +1,44 @@
+"""Activations in half precision right behind sums: the same floats, where the library alone gives noise, too."""
+
+import numpy as np
+import pytest
+
+from edgewright.backends.base import RunOptions
+from edgewright.backends.htp import HtpSimBackend
+from edgewright.ops.activation import HardSwish, Prelu
+from edgewright.ops.conv import DepthWiseConv2d
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
+from tests.native.equality import emulate
+from tests.native.random_nets import RandomNet
+
+PADS = ((1, 1), (1, 1))
+
+
+def run_both(net, value):
+    graph, feed = net.finish(value)
+    (found,) = emulate([graph], [feed])
+    simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
+    return simulated[value], found[value]
+
+
+@pytest.mark.parametrize("slopes", [1, 32])
+@pytest.mark.parametrize("op", [ElementWiseAdd(), ElementWiseSubtract()])
+def test_a_prelu_reads_all_bits_of_a_sum(op, slopes):
+    net = RandomNet("fp16", np.random.default_rng(1))
+    total = net.add(op, net.add_input(1, 24, 24, 32), net.add_input(1, 24, 24, 32))
+    bent = net.add(Prelu(), total, net.add_constant(net.random.uniform(-0.5, 2, slopes)))
+    np.testing.assert_array_equal(*run_both(net, bent))
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "stride"),
+    [(20, 32, (2, 1)), (24, 32, (2, 1)), (24, 80, (2, 1)), (12, 80, (1, 2)), (24, 32, (2, 2))],
+)
+def test_a_hard_swish_behind_depthwise_sums_is_right_in_all_places(height, width, stride):
+    net = RandomNet("fp16", np.random.default_rng(3))
+    value = net.add_input(1, height, width, 64)
+    weights = net.add_weights(3, 3, 1, 64, axis=3)
+    op = DepthWiseConv2d(stride=stride, pad_amount=PADS)
+    sums = net.add(op, value, weights, net.add_bias(value, weights))
+    simulated, emulated = run_both(net, net.add(HardSwish(), sums))
+    np.testing.assert_array_equal(simulated, emulated)
