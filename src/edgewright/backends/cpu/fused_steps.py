@@ -24,6 +24,7 @@ ROUNDING_OPS = {DType.UFIXED_POINT_8: "RoundSums8", DType.UFIXED_POINT_16: "Roun
 # By the datatypes of values, and those of tables.
 LOOK_UP_OPS = {
     (DType.UFIXED_POINT_8, "uint8"): "LookUp8To8",
+    (DType.UFIXED_POINT_8, "uint16"): "LookUp8To16",
     (DType.UFIXED_POINT_8, "int16"): "LookUp8ToSigned16",
     (DType.UFIXED_POINT_16, "uint8"): "LookUp16To8",
     (DType.UFIXED_POINT_16, "uint16"): "LookUp16To16",

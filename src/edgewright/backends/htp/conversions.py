@@ -20,7 +20,7 @@ WIDENED_BITS = 16
 
 
 def convert_values(graph: Graph, node: Node) -> SumForm | None:
-    """What becomes 8 bits, or symmetric 16 bits, from 8 or 16 of one encoding; None for all else."""
+    """What becomes 8 or 16 bits from 8 or 16 of one encoding; None for all else."""
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
     if x.encoding is None or y.encoding is None or node.inputs[0] in graph.constants:
         return None
@@ -34,7 +34,11 @@ def convert_values(graph: Graph, node: Node) -> SumForm | None:
 
 def _find_results(x: TensorType, y: TensorType) -> Array | None:
     """The integer of each integer, before it is clamped."""
-    if x.encoding is None or y.encoding is None or not is_byte(y):
+    if x.encoding is None or y.encoding is None:
+        return None
+    if is_byte(x) and is_wide(y):
+        return _widen(x.encoding, y.encoding) - y.encoding.offsets[0]
+    if not is_byte(y):
         return None
     if is_byte(x):
         return _rescale(x.encoding, y.encoding)
@@ -43,14 +47,17 @@ def _find_results(x: TensorType, y: TensorType) -> Array | None:
 
 
 def _find_signed(x: TensorType, y: Encoding) -> Array | None:
-    """Of 16 bits as values that are moved; of 8 by a factor of 16 bits, halves up."""
+    """Of 16 bits as values that are moved."""
     if x.encoding is None or not (is_byte(x) or is_wide(x)):
         return None
-    if is_wide(x):
-        return rescale_wide(x.encoding, y)
-    ratio = float(np.float32(x.encoding.scales[0]) / np.float32(y.scales[0]))
+    return rescale_wide(x.encoding, y) if is_wide(x) else _widen(x.encoding, y)
+
+
+def _widen(x: Encoding, y: Encoding) -> Array:
+    """From 8 to 16 bits by a factor of 16 bits, halves up."""
+    ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
     unit = 2.0 ** (int(np.floor(np.log2(ratio))) - WIDENED_BITS + 1)
-    whole = np.arange(1 << 8) + float(x.encoding.offsets[0])
+    whole = np.arange(1 << 8) + float(x.offsets[0])
     return np.asarray(np.floor(whole * (np.rint(ratio / unit) * unit) + 0.5))
 
 

@@ -1,6 +1,7 @@
 """Where HTP keeps values row after row instead of in blocks, which have kernels that round another way."""
 
 from edgewright.backends.cpu.patterns import cast_op
+from edgewright.backends.htp.requantize import is_byte
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.traits import HtpWork
@@ -8,7 +9,7 @@ from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
 from edgewright.ops.matmul import MatMul
 from edgewright.ops.norm import LayerNorm
 from edgewright.ops.quant import Convert
-from edgewright.ops.rearrange import Transpose
+from edgewright.ops.rearrange import Reshape, Transpose
 
 # Axes of an image, the most that blocks have, and how lengths are divided into blocks.
 IMAGE_AXES, BLOCK, FEWEST, MOST = 4, 8, 16, 64
@@ -38,6 +39,22 @@ def is_rounded_once(graph: Graph, value: str, made: str) -> bool:
     is_made = maker is not None and maker.op.is_product
     is_between = is_made and any(_has_blocks(reader, ElementWiseAdd) for reader in readers)
     return is_between or is_flat_operand(graph, value, made)
+
+
+def is_made_in_blocks(graph: Graph, value: str) -> bool:
+    """Whether a product or a Convert from 8 bits makes a value, which may have been moved since."""
+    maker = graph.producer(value)
+    while maker is not None and isinstance(maker.op, Reshape | Transpose):
+        maker = graph.producer(maker.inputs[0])
+    if maker is None or maker.op.is_product:
+        return maker is not None
+    return cast_op(maker, Convert) is not None and is_byte(graph.types[maker.inputs[0]])
+
+
+def is_scaled_in_blocks(graph: Graph, value: str, made: str) -> bool:
+    """Whether 16 bits times a number are: such a value, or one that a product or a LayerNorm reads."""
+    is_read = any(node.op.is_product or cast_op(node, LayerNorm) for node in graph.consumers(made))
+    return is_read or is_made_in_blocks(graph, value)
 
 
 def is_blocked_sum(graph: Graph, node: Node) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.element_sums import find_gated
-from edgewright.backends.htp.flat_values import is_blocked_sum
+from edgewright.backends.htp.flat_values import is_blocked_sum, is_scaled_in_blocks
 from edgewright.backends.htp.requantize import away_from_zero
 from edgewright.backends.htp.wide_functions import UNIT_RANGE, find_sigmoid
 from edgewright.backends.htp.wide_moves import rescale_coarsely
@@ -73,7 +73,7 @@ def multiply_wide(graph: Graph, node: Node) -> SumForm | None:
     gated = find_gated(graph, node)
     if gated:
         return _gate_values(graph, gated, y)
-    if (scaled := _scale_beside_product(graph, node, y)) is not None:
+    if (scaled := _scale_in_blocks(graph, node, y)) is not None:
         return scaled
     ratio = np.float32(a.scales[0]) * np.float32(b.scales[0]) / np.float32(y.scales[0])
     factor = _find_factor(float(ratio), _find_middle(a, b))
@@ -89,14 +89,14 @@ def multiply_wide(graph: Graph, node: Node) -> SumForm | None:
     return SumForm(inputs, constants, steps, factors=dict.fromkeys(inputs, 1.0))
 
 
-def _scale_beside_product(graph: Graph, node: Node, y: Encoding) -> SumForm | None:
-    """A value times one positive number, next to a product: it only gets another scale, coarsely."""
+def _scale_in_blocks(graph: Graph, node: Node, y: Encoding) -> SumForm | None:
+    """A value in blocks times one positive number: it only gets another scale, coarsely."""
     for value, number in (node.inputs, reversed(node.inputs)):
         x, constant = graph.types[value].encoding, graph.constants.get(number)
         if constant is None or constant.size != 1 or x is None or value in graph.constants:
             continue
         real = _decode_first(constant, graph.types[number])
-        if real > 0 and _is_beside_product(graph, value, node.outputs[0]):
+        if real > 0 and is_scaled_in_blocks(graph, value, node.outputs[0]):
             steps = rescale_coarsely(replace(x, scales=(x.scales[0] * real,)), y) - y.offsets[0]
             return SumForm({value: x}, table=np.clip(steps, 0, LAST).astype(np.uint16))
     return None
@@ -105,12 +105,6 @@ def _scale_beside_product(graph: Graph, node: Node, y: Encoding) -> SumForm | No
 def _decode_first(constant: Array, kind: TensorType) -> float:
     assert kind.encoding is not None
     return (float(constant.reshape(-1)[0]) + kind.encoding.offsets[0]) * kind.encoding.scales[0]
-
-
-def _is_beside_product(graph: Graph, given: str, made: str) -> bool:
-    """Whether a product makes what is scaled, or reads the result."""
-    maker, readers = graph.producer(given), graph.consumers(made)
-    return any(node.op.is_product for node in (*readers, *([maker] if maker else [])))
 
 
 def _find_middle(a: Encoding, b: Encoding) -> int:

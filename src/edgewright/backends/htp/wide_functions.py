@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.sums import SumForm
+from edgewright.backends.htp.flat_values import is_made_in_blocks
 from edgewright.backends.htp.half_functions import find_half_table
 from edgewright.backends.htp.wide_moves import rescale_coarsely, rescale_wide
 from edgewright.core.numbers import Array
@@ -48,7 +49,8 @@ def compute_sigmoid(graph: Graph, node: Node) -> SumForm | None:
         return None
     shares = find_sigmoid(x)
     if y.offsets[0] or np.float32(y.scales[0]) not in UNIT_SCALES:
-        shares = _rescale(graph, node, UNIT_RANGE, y)[shares.astype(np.int64)] - y.offsets[0]
+        rescale = rescale_coarsely if is_made_in_blocks(graph, node.inputs[0]) else rescale_wide
+        shares = rescale(UNIT_RANGE, y)[shares.astype(np.int64)] - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(shares, 0, INTEGERS - 1).astype(np.uint16))
 
 
@@ -60,15 +62,10 @@ def compute_tangent(graph: Graph, node: Node) -> SumForm | None:
     units, is_negative = _count_units(x, 2 * UNITS)
     upper = INTEGERS // 2 + read_results()["Tanh"][units]
     stored = np.where(is_negative, INTEGERS - 1 - upper, upper)
-    steps = _rescale(graph, node, BOTH_SIDES, y)[stored] - y.offsets[0]
-    return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
-
-
-def _rescale(graph: Graph, node: Node, given: Encoding, y: Encoding) -> Array:
-    """The steps of the output that results are stored in, coarsely behind a product."""
     maker = graph.producer(node.inputs[0])
-    is_coarse = maker is not None and maker.op.is_product
-    return rescale_coarsely(given, y) if is_coarse else rescale_wide(given, y)
+    rescale = rescale_coarsely if maker is not None and maker.op.is_product else rescale_wide
+    steps = rescale(BOTH_SIDES, y)[stored] - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
 def find_sigmoid(x: Encoding) -> Array:

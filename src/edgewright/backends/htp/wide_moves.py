@@ -3,6 +3,7 @@
 import numpy as np
 
 from edgewright.backends.cpu.sums import SumForm
+from edgewright.backends.htp.flat_values import is_made_in_blocks
 from edgewright.backends.htp.requantize import is_wide
 from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
@@ -12,7 +13,7 @@ from edgewright.ir.types import TensorType
 INTEGERS = 1 << 16
 # Bits of a factor below a step, and how many of them products and offsets lose before they are added.
 FACTOR_BITS, LOST_BITS = 18, 15
-# Bits of the factor of what a product has stored.
+# Bits of the factor of values in blocks.
 COARSE_BITS = 15
 
 
@@ -34,13 +35,12 @@ def move_wide(graph: Graph, node: Node) -> SumForm | None:
 
 
 def clamp_wide(graph: Graph, node: Node) -> SumForm | None:
-    """A value that is moved, within bounds that are the nearest steps; what a product stored, coarsely."""
+    """A value that is moved, within bounds that are the nearest steps; in blocks, coarsely."""
     x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
     if x is None or y is None or (x.scales == y.scales and x.offsets == y.offsets):
         return None
     low, high = (np.rint(bound / y.scales[0]) for bound in node.op.value_range())
-    maker = graph.producer(node.inputs[0])
-    is_coarse = maker is not None and maker.op.is_product
+    is_coarse = is_made_in_blocks(graph, node.inputs[0])
     moved = rescale_coarsely(x, y) if is_coarse else rescale_wide(x, y, is_clamped=True)
     steps = np.clip(moved, low, high) - y.offsets[0]
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
@@ -61,7 +61,7 @@ def rescale_wide(
 
 
 def rescale_coarsely(x: Encoding, y: Encoding) -> Array:
-    """The same by a factor of 15 bits, as beside products."""
+    """The same by a factor of 15 bits, as in blocks."""
     ratio = x.scales[0] / y.scales[0]
     unit = 2.0 ** (int(np.floor(np.log2(ratio))) - COARSE_BITS + 1)
     factor = np.floor(ratio / unit + 0.5) * unit

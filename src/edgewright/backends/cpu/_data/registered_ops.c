@@ -87,6 +87,7 @@ static const int HALF_ROWS[] = {FLOAT_TYPE, DOUBLE_TYPE};
 static const int HALF_NORMS[] = {FLOAT_TYPE, FLOAT_TYPE, FLOAT_TYPE, DOUBLE_TYPE};
 static const int HALF_IMAGES[] = {FLOAT_TYPE, DOUBLE_TYPE, DOUBLE_TYPE, DOUBLE_TYPE};
 static const int BYTE_TO_BYTE[] = {UINT8_TYPE, UINT8_TYPE};
+static const int BYTE_TO_WORD[] = {UINT8_TYPE, UINT16_TYPE};
 static const int BYTE_TO_SIGNED[] = {UINT8_TYPE, INT16_TYPE};
 static const int WORD_TO_BYTE[] = {UINT16_TYPE, UINT8_TYPE};
 static const int WORD_TO_WORD[] = {UINT16_TYPE, UINT16_TYPE};
@@ -129,6 +130,7 @@ static Op OPS[] = {
     DECLARE(half_smoothing, bytes, "SmoothHalves", HALF_IMAGES, 2, FLOAT_TYPE, 1),
     DECLARE(half_enlarging, bytes, "EnlargeHalves", HALF_IMAGES, 4, FLOAT_TYPE, 1),
     DECLARE(byte_to_byte, bytes, "LookUp8To8", BYTE_TO_BYTE, 2, UINT8_TYPE, 1),
+    DECLARE(byte_to_word, bytes, "LookUp8To16", BYTE_TO_WORD, 2, UINT16_TYPE, 1),
     DECLARE(byte_to_word, bytes, "LookUp8ToSigned16", BYTE_TO_SIGNED, 2, INT16_TYPE, 1),
     DECLARE(word_to_byte, bytes, "LookUp16To8", WORD_TO_BYTE, 2, UINT8_TYPE, 1),
     DECLARE(word_to_word, bytes, "LookUp16To16", WORD_TO_WORD, 2, UINT16_TYPE, 1),
