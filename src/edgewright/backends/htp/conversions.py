@@ -4,11 +4,15 @@ import numpy as np
 
 from edgewright.backends.cpu.sums import SumForm
 from edgewright.backends.htp.requantize import find_rescaling, is_byte, is_symmetric, is_wide
-from edgewright.backends.htp.wide_moves import rescale_wide
+from edgewright.backends.htp.wide_moves import rescale_coarsely, rescale_wide
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
+from edgewright.ops.conv import Conv2d, DepthWiseConv2d
+from edgewright.ops.conv_transpose import TransposeConv2d
+from edgewright.ops.rearrange import Transpose
+from edgewright.ops.rearrange_slice import Split, StridedSlice
 
 # Of 16 bits: bits of the factor, at most so many of them below a step, and how many of these are lost
 # before offsets are added.
@@ -24,7 +28,12 @@ def convert_values(graph: Graph, node: Node) -> SumForm | None:
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
     if x.encoding is None or y.encoding is None or node.inputs[0] in graph.constants:
         return None
-    results = _find_signed(x, y.encoding) if is_symmetric(y) else _find_results(x, y)
+    is_coarse = is_wide(x) and _is_stored_by_layer(graph, node.inputs[0])
+    results = (
+        _find_signed(x, y.encoding, is_coarse=is_coarse)
+        if is_symmetric(y)
+        else _find_results(x, y, is_coarse=is_coarse)
+    )
     if results is None:
         return None
     limits = np.iinfo(y.dtype.numpy)
@@ -32,9 +41,21 @@ def convert_values(graph: Graph, node: Node) -> SumForm | None:
     return SumForm({node.inputs[0]: x.encoding}, table=stored)
 
 
-def _find_results(x: TensorType, y: TensorType) -> Array | None:
+def _is_stored_by_layer(graph: Graph, value: str) -> bool:
+    """Whether a convolution has stored a value in blocks, which were only turned or cut since."""
+    maker = graph.producer(value)
+    while maker is not None and isinstance(maker.op.specific(), Split | StridedSlice | Transpose):
+        maker = graph.producer(maker.inputs[0])
+    return maker is not None and isinstance(maker.op, Conv2d | DepthWiseConv2d | TransposeConv2d)
+
+
+def _find_results(x: TensorType, y: TensorType, *, is_coarse: bool) -> Array | None:
     """The integer of each integer, before it is clamped."""
-    if x.encoding is None or y.encoding is None or not is_byte(y):
+    if x.encoding is None or y.encoding is None:
+        return None
+    if is_wide(x) and is_wide(y):
+        return _move(x.encoding, y.encoding, is_coarse=is_coarse) - y.encoding.offsets[0]
+    if not is_byte(y):
         return None
     if is_byte(x):
         return _rescale(x.encoding, y.encoding)
@@ -42,12 +63,17 @@ def _find_results(x: TensorType, y: TensorType) -> Array | None:
     return _narrow(x.encoding, y.encoding) if has_16_bits else None
 
 
-def _find_signed(x: TensorType, y: Encoding) -> Array | None:
+def _move(x: Encoding, y: Encoding, *, is_coarse: bool) -> Array:
+    """As values are moved; what a layer has just stored, as beside products."""
+    return rescale_coarsely(x, y) if is_coarse else rescale_wide(x, y)
+
+
+def _find_signed(x: TensorType, y: Encoding, *, is_coarse: bool) -> Array | None:
     """Of 16 bits as values that are moved; of 8 by a factor of 16 bits, halves up."""
     if x.encoding is None or not (is_byte(x) or is_wide(x)):
         return None
     if is_wide(x):
-        return rescale_wide(x.encoding, y)
+        return _move(x.encoding, y, is_coarse=is_coarse)
     ratio = float(np.float32(x.encoding.scales[0]) / np.float32(y.scales[0]))
     unit = 2.0 ** (int(np.floor(np.log2(ratio))) - WIDENED_BITS + 1)
     whole = np.arange(1 << 8) + float(x.encoding.offsets[0])
