@@ -1,4 +1,4 @@
-"""Activations in half precision right behind sums: the same floats, where the library alone gives noise, too."""
+"""Activations in half precision right behind sums: the same floats, where the library gives noise, too."""
 
 import numpy as np
 import pytest

@@ -14,7 +14,7 @@ from edgewright.ir.verify import verify
 from edgewright.ops import reference
 from edgewright.ops.cast import Cast
 from edgewright.ops.elementwise_unary import ElementWiseLog
-from edgewright.ops.rearrange import Transpose
+from edgewright.ops.rearrange import Concat, Transpose
 from edgewright.ops.reduce_softmax import Softmax
 from edgewright.passes.pipeline import PASSES
 from tests.backend.op_types import make_graph
@@ -133,3 +133,29 @@ def test_logarithms_of_16_bits_are_those_of_half_precision_and_that_of_zero_is_l
     )
     assert made.decode(emulated[:1])[0] == pytest.approx(np.log(2.0**-24), abs=0.01)
     np.testing.assert_array_equal(simulated, emulated)
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("moves", [1, 2])
+def test_inputs_that_were_turned_get_the_scale_of_what_they_are_joined_in(bits, moves):
+    """The library joins their stored integers, as if all had one encoding."""
+    dtype, shape, last = DType[f"UFIXED_POINT_{bits}"], (1, 16, 8, 32), (1 << bits) - 1
+    graph, joined, random = Graph("g"), [], np.random.default_rng(0)
+    for name, scale in (("a", 1.0), ("b", 1.7)):
+        encoding, turned = Encoding((scale,), (-last // 3,), bitwidth=bits), shape
+        graph.add_input(name, TensorType(shape, dtype, None, encoding))
+        for number in range(moves):
+            perm, made = ((0, 2, 1, 3), (0, 1, 3, 2))[number], f"{name}{number}"
+            turned = tuple(turned[axis] for axis in perm)
+            kind = TensorType(turned, dtype, None, encoding)
+            graph.add(Node(made, Transpose(perm=perm), [name if not number else f"{name}0"], [made]), [kind])
+        joined.append(made)
+    encoding = Encoding((2.0,), (-last // 2,), bitwidth=bits)
+    result = TensorType((*turned[:3], 2 * turned[3]), dtype, None, encoding)
+    graph.add(Node("join", Concat(axis=3), joined, ["y"]), [result])
+    graph.outputs = ["y"]
+    feed = {name: random.integers(0, last + 1, shape).astype(dtype.numpy) for name in ("a", "b")}
+    found = find_backend("htp-native").prepare(graph, RunOptions(threads=1)).run(feed)
+    simulated = find_backend("htp-sim").prepare(graph, RunOptions(threads=1)).run(feed)
+    np.testing.assert_array_equal(found["y"], simulated["y"])
+    assert np.abs(found["y"].astype(int) - reference.run(graph, dict(feed))["y"]).max() <= 1

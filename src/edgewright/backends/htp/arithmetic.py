@@ -29,7 +29,7 @@ from edgewright.backends.htp.requantize import (
     sum_weights,
 )
 from edgewright.backends.htp.resized_values import blend_places, repeat_places
-from edgewright.backends.htp.wide_elements import add_wide, multiply_wide
+from edgewright.backends.htp.wide_elements import add_wide, multiply_wide, square_wide
 from edgewright.backends.htp.wide_functions import (
     compute_line,
     compute_sigmoid,
@@ -38,7 +38,7 @@ from edgewright.backends.htp.wide_functions import (
     gate_curve,
     gate_line,
 )
-from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
+from edgewright.backends.htp.wide_moves import clamp_wide, move_wide, negate_wide
 from edgewright.backends.htp.wide_norms import cut_root_norm
 from edgewright.backends.htp.wide_powers import compute_elu, raise_powers
 from edgewright.backends.htp.wide_products import multiply_wide_matrices
@@ -68,6 +68,7 @@ from edgewright.ops.elementwise import (
     ElementWiseMaximum,
     ElementWiseMinimum,
     ElementWiseMultiply,
+    ElementWisePower,
     ElementWiseSubtract,
 )
 from edgewright.ops.elementwise_unary import (
@@ -180,6 +181,7 @@ RULES: dict[type[Op], Rule] = {
 }
 WIDE_RULES: dict[type[Op], Rule] = {
     Batchnorm: scale_channels_wide,
+    Convert: convert_values,
     Conv2d: round_product,
     DepthWiseConv2d: round_product,
     TransposeConv2d: round_product,
@@ -190,6 +192,8 @@ WIDE_RULES: dict[type[Op], Rule] = {
     ElementWiseMultiply: multiply_wide,
     ElementWiseMaximum: move_wide,
     ElementWiseMinimum: move_wide,
+    ElementWiseNeg: negate_wide,
+    ElementWisePower: square_wide,
     PoolAvg2d: average_places,
     ReduceMean: average_axes,
     ReduceSum: sum_axes,

@@ -3,8 +3,9 @@
 import numpy as np
 
 from edgewright.backends.cpu.sums import SumForm
+from edgewright.backends.htp.flat_values import is_cut_from_blocks
 from edgewright.backends.htp.requantize import find_rescaling, is_byte, is_symmetric, is_wide
-from edgewright.backends.htp.wide_moves import rescale_wide
+from edgewright.backends.htp.wide_moves import rescale_coarsely, rescale_wide
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -24,7 +25,12 @@ def convert_values(graph: Graph, node: Node) -> SumForm | None:
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
     if x.encoding is None or y.encoding is None or node.inputs[0] in graph.constants:
         return None
-    results = _find_signed(x, y.encoding) if is_symmetric(y) else _find_results(x, y)
+    is_coarse = is_wide(x) and is_cut_from_blocks(graph, node.inputs[0])
+    results = (
+        _find_signed(x, y.encoding, is_coarse=is_coarse)
+        if is_symmetric(y)
+        else _find_results(x, y, is_coarse=is_coarse)
+    )
     if results is None:
         return None
     limits = np.iinfo(y.dtype.numpy)
@@ -32,12 +38,14 @@ def convert_values(graph: Graph, node: Node) -> SumForm | None:
     return SumForm({node.inputs[0]: x.encoding}, table=stored)
 
 
-def _find_results(x: TensorType, y: TensorType) -> Array | None:
+def _find_results(x: TensorType, y: TensorType, *, is_coarse: bool) -> Array | None:
     """The integer of each integer, before it is clamped."""
     if x.encoding is None or y.encoding is None:
         return None
     if is_byte(x) and is_wide(y):
         return _widen(x.encoding, y.encoding) - y.encoding.offsets[0]
+    if is_wide(x) and is_wide(y):
+        return _move(x.encoding, y.encoding, is_coarse=is_coarse) - y.encoding.offsets[0]
     if not is_byte(y):
         return None
     if is_byte(x):
@@ -46,11 +54,16 @@ def _find_results(x: TensorType, y: TensorType) -> Array | None:
     return _narrow(x.encoding, y.encoding) if has_16_bits else None
 
 
-def _find_signed(x: TensorType, y: Encoding) -> Array | None:
+def _move(x: Encoding, y: Encoding, *, is_coarse: bool) -> Array:
+    """As values are moved; what a layer has just stored, as in blocks."""
+    return rescale_coarsely(x, y) if is_coarse else rescale_wide(x, y)
+
+
+def _find_signed(x: TensorType, y: Encoding, *, is_coarse: bool) -> Array | None:
     """Of 16 bits as values that are moved."""
     if x.encoding is None or not (is_byte(x) or is_wide(x)):
         return None
-    return rescale_wide(x.encoding, y) if is_wide(x) else _widen(x.encoding, y)
+    return _move(x.encoding, y, is_coarse=is_coarse) if is_wide(x) else _widen(x.encoding, y)
 
 
 def _widen(x: Encoding, y: Encoding) -> Array:

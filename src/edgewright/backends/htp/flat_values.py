@@ -1,6 +1,6 @@
 """Where HTP keeps values row after row instead of in blocks, which have kernels that round another way."""
 
-from edgewright.backends.cpu.patterns import cast_op
+from edgewright.backends.cpu.patterns import cast_op, find_origin
 from edgewright.backends.htp.requantize import is_byte
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -43,12 +43,19 @@ def is_rounded_once(graph: Graph, value: str, made: str) -> bool:
 
 def is_made_in_blocks(graph: Graph, value: str) -> bool:
     """Whether a product or a Convert from 8 bits makes a value, which may have been moved since."""
-    maker = graph.producer(value)
-    while maker is not None and isinstance(maker.op, Reshape | Transpose):
-        maker = graph.producer(maker.inputs[0])
+    origin, _ = find_origin(graph, value, (Reshape, Transpose))
+    maker = graph.producer(origin)
     if maker is None or maker.op.is_product:
         return maker is not None
     return cast_op(maker, Convert) is not None and is_byte(graph.types[maker.inputs[0]])
+
+
+def is_cut_from_blocks(graph: Graph, value: str) -> bool:
+    """Whether a product has made a value, which was only turned or cut since: no Reshape is between them."""
+    maker = graph.producer(value)
+    while maker is not None and maker.op.keeps_encoding and cast_op(maker, Reshape) is None:
+        maker = graph.producer(maker.inputs[0])
+    return maker is not None and maker.op.is_product
 
 
 def is_scaled_in_blocks(graph: Graph, value: str, made: str) -> bool:

@@ -15,7 +15,7 @@ from edgewright.ir.dims import Dim
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, given
-from edgewright.ops.activation import HardSigmoid, Prelu
+from edgewright.ops.activation import HardSigmoid
 from edgewright.ops.cast import Cast
 from edgewright.ops.conv import DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseDivide, ElementWiseMultiply
@@ -48,7 +48,7 @@ def has_even_ties(graph: Graph, node: Node) -> bool:
     if _is_sum_of_equals(graph, node):
         return True
     maker = graph.producer(node.inputs[0])
-    if type(node.op) is Prelu and maker is not None and is_read_whole(graph, maker):
+    if maker is not None and is_read_whole(graph, maker):
         return True
     return node.op.has_even_ties_on_htp and not _is_factor(graph, node)
 

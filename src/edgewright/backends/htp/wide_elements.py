@@ -24,6 +24,8 @@ PRODUCT_BITS, MOST_SHIFT, LOST_BITS = 31, 34, 31
 # Parts of a step that a gated product is rounded to first.
 PARTS = 8
 LAST = 65535
+# An exponent that is stored as one of 65,536 integers.
+SQUARE, EXPONENT_DIGITS = 2.0, 4
 ROUND_UP = (Step("Add", np.asarray(0.5)), Step("Floor"), Step("Cast", to=DType.FLOAT_32))
 
 
@@ -87,6 +89,26 @@ def multiply_wide(graph: Graph, node: Node) -> SumForm | None:
         if value in graph.constants
     }
     return SumForm(inputs, constants, steps, factors=dict.fromkeys(inputs, 1.0))
+
+
+def square_wide(graph: Graph, node: Node) -> SumForm | None:
+    """A power of two: all products of a value with itself."""
+    value, exponent = node.inputs
+    x, y, constant = (
+        graph.types[value].encoding,
+        graph.types[node.outputs[0]].encoding,
+        graph.constants.get(exponent),
+    )
+    if x is None or y is None or constant is None or constant.size != 1 or value in graph.constants:
+        return None
+    if round(_decode_first(constant, graph.types[exponent]), EXPONENT_DIGITS) != SQUARE:
+        return None
+    ratio = np.float32(x.scales[0]) * np.float32(x.scales[0]) / np.float32(y.scales[0])
+    factor = _find_factor(float(ratio), _find_middle(x, x))
+    if factor is None:
+        return None
+    steps = np.square(np.arange(LAST + 1) + float(x.offsets[0])) * factor.value + factor.added
+    return SumForm({value: x}, table=np.clip(np.floor(steps + 0.5) - y.offsets[0], 0, LAST).astype(np.uint16))
 
 
 def _scale_in_blocks(graph: Graph, node: Node, y: Encoding) -> SumForm | None:

@@ -13,8 +13,8 @@ from edgewright.ir.types import TensorType
 INTEGERS = 1 << 16
 # Bits of a factor below a step, and how many of them products and offsets lose before they are added.
 FACTOR_BITS, LOST_BITS = 18, 15
-# Bits of the factor of values in blocks.
-COARSE_BITS = 15
+# Bits of the factor of values in blocks; below this ratio they are rounded to parts first.
+COARSE_BITS, LARGEST_PARTED, PARTS = 15, 0.5, 128
 
 
 def move_wide(graph: Graph, node: Node) -> SumForm | None:
@@ -46,12 +46,21 @@ def clamp_wide(graph: Graph, node: Node) -> SumForm | None:
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
+def negate_wide(graph: Graph, node: Node) -> SumForm | None:
+    """A value that is moved by a factor below zero."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None or node.inputs[0] in graph.constants:
+        return None
+    steps = rescale_wide(x, y, sign=-1) - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
+
+
 def rescale_wide(
-    x: Encoding, y: Encoding, *, is_rounded_twice: bool = True, is_clamped: bool = False
+    x: Encoding, y: Encoding, *, sign: int = 1, is_rounded_twice: bool = True, is_clamped: bool = False
 ) -> Array:
     """The steps of the output, counted from its zero, that each integer stands for."""
     ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
-    factor = np.rint(ratio * (1 << FACTOR_BITS))
+    factor = sign * np.rint(ratio * (1 << FACTOR_BITS))
     # What the offset takes away passes through float32; of what is compared or clamped halves of it go down.
     taken = np.asarray(-x.offsets[0] * factor / (1 << LOST_BITS), np.float32).astype(np.float64)
     added = -_round_up(taken) if is_rounded_twice and not is_clamped else _round_up(-taken)
@@ -62,10 +71,16 @@ def rescale_wide(
 
 def rescale_coarsely(x: Encoding, y: Encoding) -> Array:
     """The same by a factor of 15 bits, as in blocks."""
-    ratio = x.scales[0] / y.scales[0]
-    unit = 2.0 ** (int(np.floor(np.log2(ratio))) - COARSE_BITS + 1)
-    factor = np.floor(ratio / unit + 0.5) * unit
-    return _round_up((np.arange(INTEGERS) + float(x.offsets[0])) * factor)
+    factor, added = find_coarse_factor(x, y)
+    return np.asarray(np.floor((np.arange(INTEGERS) + float(x.offsets[0])) * factor + added))
+
+
+def find_coarse_factor(x: Encoding, y: Encoding) -> tuple[float, float]:
+    """What steps are multiplied with, and what is added before they are cut."""
+    ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
+    bits = COARSE_BITS - 1 - int(np.floor(np.log2(ratio)))
+    half_part = 0.5 / PARTS if ratio < LARGEST_PARTED else 0.0
+    return float(np.floor(ratio * 2.0**bits + 0.5) / 2.0**bits), 0.5 + half_part
 
 
 def _round_up(numbers: Array) -> Array:

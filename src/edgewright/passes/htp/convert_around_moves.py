@@ -9,7 +9,7 @@ from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.gather_scatter import Reduction, ScatterElements, ScatterNd
 from edgewright.ops.quant import Convert, Quantize
-from edgewright.ops.rearrange import Pack
+from edgewright.ops.rearrange import Concat, Pack, Reshape, Transpose
 from edgewright.ops.resize import Resize, ResizeNearestNeighbor
 from edgewright.ops.resize_axis import Interpolation
 from edgewright.passes.graph_pass import register_pass, rewrite_each
@@ -81,15 +81,32 @@ def _has_stored_inputs(op: Op, result: TensorType) -> bool:
     return isinstance(op, Pack) and result.dtype == DType.SFIXED_POINT_8
 
 
-def _convert_before(graph: Graph, node: Node) -> bool:
-    """Ops that put elements into others take all of them as they are stored."""
-    result = graph.types[node.outputs[0]] if len(node.outputs) == 1 else None
-    if result is None or result.encoding is None or not _has_stored_inputs(node.op, result):
+def _is_moved_input(graph: Graph, value: str) -> bool:
+    """Whether a value is an input of the graph that was only turned or reshaped."""
+    maker = graph.producer(value)
+    if not isinstance(maker and maker.op, Reshape | Transpose):
         return False
+    while maker is not None and isinstance(maker.op, Reshape | Transpose):
+        value = maker.inputs[0]
+        maker = graph.producer(value)
+    return value in graph.inputs
+
+
+def _convert_before(graph: Graph, node: Node) -> bool:
+    """Ops that put elements into others take all of them as they are stored.
+
+    So does Concat with inputs of the graph that were turned, whatever their encodings (2.51).
+    """
+    result = graph.types[node.outputs[0]] if len(node.outputs) == 1 else None
+    if result is None or result.encoding is None:
+        return False
+    is_stored = _has_stored_inputs(node.op, result)
     changed = False
     for index, value in enumerate(node.inputs):
         kind = graph.types[value] if value else result
         if kind.encoding is None or (kind.dtype, kind.encoding) == (result.dtype, result.encoding):
+            continue
+        if not is_stored and not (isinstance(node.op, Concat) and _is_moved_input(graph, value)):
             continue
         fresh = graph.fresh_name(value)
         converted = replace(kind, dtype=result.dtype, encoding=result.encoding)

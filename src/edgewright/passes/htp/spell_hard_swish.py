@@ -1,14 +1,18 @@
 """Writes HardSwish of floats as a product with HardSigmoid, which HTP computes to the last bits."""
 
+from typing import TYPE_CHECKING, cast
+
 import numpy as np
 
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.activation import HardSwish
-from edgewright.ops.conv import DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 from edgewright.ops.elementwise_generic import ElementWiseNeuron, NeuronOperation
 from edgewright.passes.graph_pass import register_pass, rewrite_each
+
+if TYPE_CHECKING:
+    from edgewright.ops.conv import DepthWiseConv2d
 
 FLOATS = frozenset({DType.FLOAT_16, DType.FLOAT_32})
 LINE = ElementWiseNeuron(operation=NeuronOperation.HARD_SIGMOID, alpha=1 / 6, beta=0.5)
@@ -38,7 +42,7 @@ def _keep_apart(graph: Graph, node: Node) -> str:
     """
     x = node.inputs[0]
     maker = graph.producer(x)
-    if maker is None or not isinstance(maker.op, DepthWiseConv2d) or len(set(maker.op.stride)) == 1:
+    if maker is None or not maker.op.is_depthwise or len(set(cast("DepthWiseConv2d", maker.op).stride)) == 1:
         return x
     kind, apart = graph.types[x], graph.fresh_name(x)
     zero = graph.add_constant(graph.fresh_name(f"{node.name}_zero"), np.zeros(1, kind.dtype.numpy))
