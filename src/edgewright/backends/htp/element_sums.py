@@ -17,7 +17,7 @@ from edgewright.backends.htp.requantize import (
 from edgewright.core.numbers import Array
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
-from edgewright.ops.activation import Sigmoid
+from edgewright.passes.htp.separate_gates import find_gated
 
 # A product's multiplier has so many bits, and at most so many of them lie below a step.
 PRODUCT_BITS, MOST_SHIFT = 15, 22
@@ -80,15 +80,6 @@ def find_number(graph: Graph, node: Node) -> str:
     """The constant of one number that is an operand; "" where none is."""
     numbers = (v for v in node.inputs if v in graph.constants and graph.constants[v].size == 1)
     return next(numbers, "")
-
-
-def find_gated(graph: Graph, node: Node) -> str:
-    """The value that is multiplied with its own sigmoid; "" where none is."""
-    for value, gate in (node.inputs, node.inputs[::-1]):
-        maker = graph.producer(gate)
-        if maker is not None and type(maker.op) is Sigmoid and maker.inputs == [value]:
-            return value if graph.is_used_once(gate) else ""
-    return ""
 
 
 def _tabulate(graph: Graph, node: Node, value: str, function: Callable[[Array], Array]) -> SumForm | None:

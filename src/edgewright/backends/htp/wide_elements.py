@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
-from edgewright.backends.htp.element_sums import find_gated
 from edgewright.backends.htp.flat_values import is_blocked_sum, is_scaled_in_blocks
 from edgewright.backends.htp.requantize import away_from_zero
 from edgewright.backends.htp.wide_functions import UNIT_RANGE, find_sigmoid
@@ -14,6 +13,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
+from edgewright.passes.htp.separate_gates import find_gated, is_gated_wrongly
 
 # The larger factor of a sum has so many bits.
 SUM_BITS = 15
@@ -73,7 +73,7 @@ def multiply_wide(graph: Graph, node: Node) -> SumForm | None:
     if a is None or b is None or y is None:
         return None
     gated = find_gated(graph, node)
-    if gated:
+    if gated and not is_gated_wrongly(graph, gated):
         return _gate_values(graph, gated, y)
     if (scaled := _scale_in_blocks(graph, node, y)) is not None:
         return scaled
