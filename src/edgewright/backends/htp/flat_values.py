@@ -1,6 +1,7 @@
 """Where HTP keeps values row after row instead of in blocks, which have kernels that round another way."""
 
 from edgewright.backends.cpu.patterns import cast_op
+from edgewright.ir.dims import Shape
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.traits import HtpWork
@@ -38,6 +39,12 @@ def is_rounded_once(graph: Graph, value: str, made: str) -> bool:
     is_made = maker is not None and maker.op.is_product
     is_between = is_made and any(_has_blocks(reader, ElementWiseAdd) for reader in readers)
     return is_between or is_flat_operand(graph, value, made)
+
+
+def has_blocked_rows(shape: Shape) -> bool:
+    """Whether matrices of 16 bits are computed in blocks before a product, whose rows fill these."""
+    rows = shape[-2] if len(shape) == IMAGE_AXES else 0
+    return isinstance(rows, int) and rows % BLOCK == 0 and rows >= FEWEST
 
 
 def is_blocked_sum(graph: Graph, node: Node) -> bool:

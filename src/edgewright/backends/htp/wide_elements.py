@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.element_sums import find_gated
-from edgewright.backends.htp.flat_values import is_blocked_sum
+from edgewright.backends.htp.flat_values import has_blocked_rows, is_blocked_sum
 from edgewright.backends.htp.requantize import away_from_zero
 from edgewright.backends.htp.wide_functions import UNIT_RANGE, find_sigmoid
 from edgewright.backends.htp.wide_moves import rescale_coarsely
@@ -14,6 +14,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
+from edgewright.ops.matmul import MatMul
 
 # The larger factor of a sum has so many bits.
 SUM_BITS = 15
@@ -130,9 +131,12 @@ def _decode_first(constant: Array, kind: TensorType) -> float:
 
 
 def _is_beside_product(graph: Graph, given: str, made: str) -> bool:
-    """Whether a product makes what is scaled, or reads the result."""
-    maker, readers = graph.producer(given), graph.consumers(made)
-    return any(node.op.is_product for node in (*readers, *([maker] if maker else [])))
+    """Whether a product makes what is scaled, or reads the result; of matrices where it has no blocks."""
+    readers, maker = graph.consumers(made), graph.producer(given)
+    if maker is not None and maker.op.is_product:
+        return True
+    is_blocked = has_blocked_rows(graph.types[given].shape)
+    return any(node.op.is_product and not (isinstance(node.op, MatMul) and is_blocked) for node in readers)
 
 
 def _find_middle(a: Encoding, b: Encoding) -> int:
