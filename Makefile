@@ -102,6 +102,7 @@ bench-figures: $(READY) $(PEERS)
 	$(PY) -m benchmarks.equalization --write
 	$(PY) -m benchmarks.mixed --write
 	$(PY) -m benchmarks.emulator --write
+	$(PY) -m benchmarks.emulator_forms --write
 	$(PY) -m benchmarks.algorithms --write
 	$(PY) -m benchmarks.compared_backends --write
 	$(PY) -m benchmarks.debugger_cost --suffix-inputs 10 --write

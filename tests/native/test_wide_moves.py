@@ -10,8 +10,9 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.conv import Conv2d
-from edgewright.ops.elementwise import ElementWisePower
+from edgewright.ops.elementwise import ElementWiseMultiply, ElementWisePower
 from edgewright.ops.elementwise_unary import ElementWiseNeg
+from edgewright.ops.matmul import MatMul
 from edgewright.ops.quant import Convert
 from edgewright.ops.rearrange import Reshape, Transpose
 from tests.native.equality import emulate
@@ -74,3 +75,30 @@ def test_simulation_and_emulator_agree(op, way):
     for (graph, feed), emulated in zip(nets, found, strict=True):
         simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
         np.testing.assert_array_equal(simulated["o"], emulated["o"])
+
+
+@pytest.mark.parametrize("rows", [10, 16, 17, 32, 40, 49, 64, 128])
+def test_scaled_rows_before_a_product_of_matrices_are_the_emulator_s(rows):
+    """Rows that fill blocks are multiplied, others only get another scale."""
+    random, heads, width = np.random.default_rng(rows), 3, 24
+    x = draw_encoding(random, -1, 1)
+    turned, scale = (1, heads, rows, width), 0.25
+    graph, feed = Graph("g"), {}
+    for name, shape in (("x", (1, rows, heads, width)), ("keys", (1, heads, width, rows))):
+        kind = TensorType(shape, WIDE, None, x)
+        if name == "keys":
+            kind = TensorType(shape, SIGNED, None, Encoding((1e-4,), (0,), bitwidth=16))
+        graph.add_input(name, kind)
+        feed[name] = random.integers(0, 0x7F7F, shape).astype(kind.dtype.numpy)
+    graph.add(Node("turn", Transpose(perm=(0, 2, 1, 3)), ["x"], ["t"]), [TensorType(turned, WIDE, None, x)])
+    encoding = Encoding((scale / 65535,), (0,), bitwidth=16)
+    graph.add_constant("k", np.array([65535], np.uint16), TensorType((1,), WIDE, None, encoding))
+    y = Encoding((x.scales[0] * scale * 1.3,), (x.offsets[0],), bitwidth=16)
+    graph.add(Node("scale", ElementWiseMultiply(), ["t", "k"], ["s"]), [TensorType(turned, WIDE, None, y)])
+    result = TensorType((1, heads, rows, rows), WIDE, None, Encoding((1e2,), (-30000,), bitwidth=16))
+    graph.add(Node("multiply", MatMul(), ["s", "keys"], ["y"]), [result])
+    graph.outputs = ["s", "y"]
+    (found,) = emulate([graph], [feed])
+    simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
+    for name in graph.outputs:
+        np.testing.assert_array_equal(simulated[name], found[name])

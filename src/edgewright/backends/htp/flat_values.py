@@ -41,6 +41,13 @@ def is_rounded_once(graph: Graph, value: str, made: str) -> bool:
     return is_between or is_flat_operand(graph, value, made)
 
 
+def has_blocked_rows(graph: Graph, value: str) -> bool:
+    """Whether turned matrices of 16 bits are computed in blocks before a product: their rows fill these."""
+    shape = graph.types[value].shape
+    rows = shape[-2] if len(shape) == IMAGE_AXES and cast_op(graph.producer(value), Transpose) else 0
+    return isinstance(rows, int) and rows % BLOCK == 0 and rows >= FEWEST
+
+
 def is_made_in_blocks(graph: Graph, value: str) -> bool:
     """Whether a product or a Convert from 8 bits makes a value, which may have been moved since."""
     origin, _ = find_origin(graph, value, (Reshape, Transpose))
@@ -59,8 +66,15 @@ def is_cut_from_blocks(graph: Graph, value: str) -> bool:
 
 
 def is_scaled_in_blocks(graph: Graph, value: str, made: str) -> bool:
-    """Whether 16 bits times a number are: such a value, or one that a product or a LayerNorm reads."""
-    is_read = any(node.op.is_product or cast_op(node, LayerNorm) for node in graph.consumers(made))
+    """Whether 16 bits times a number are: such a value, or one that a product or a LayerNorm reads.
+
+    Turned rows that fill blocks are multiplied before a product of matrices as they are.
+    """
+    is_blocked = has_blocked_rows(graph, value)
+    is_read = any(
+        (node.op.is_product and not (is_blocked and cast_op(node, MatMul))) or cast_op(node, LayerNorm)
+        for node in graph.consumers(made)
+    )
     return is_read or is_made_in_blocks(graph, value)
 
 

@@ -13,8 +13,10 @@ from edgewright.ir.graph import Graph, Node
 
 # Bits of the multiplier of such sums; a step of the output has so many parts of a cut sum, in bits.
 WIDE_BITS, WIDE_PARTS_BITS = 22, 8
-# By how much a value has to grow for a gate to open, the bits of a gate, and what its slope is rounded to.
-STEEPNESS, GATE_BITS, SLOPE_UNIT = 6, 20, 2.0**-25
+# By how much a value has to grow for a gate to open, the bits of a gate, and those of its slope below one.
+STEEPNESS, GATE_BITS, SLOPE_BITS = 6, 20, 25
+# A slope that needs finer parts than these is cut.
+MOST_ROUNDED = 4
 
 
 def split_input(x: Encoding, total: Array, *, is_cut: bool) -> WideSums:
@@ -61,26 +63,35 @@ def multiply_wide_matrices(graph: Graph, node: Node) -> SumForm | None:
 
 
 def gate_wide(x: Encoding, y: Encoding, scales: Array, total: Array, bias: Array) -> tuple[Step, ...]:
-    """HardSwish of the middles of parts of sums of high bytes, cut to a step; ``scales`` are the weights'."""
+    """HardSwish of the middles of parts of sums of high bytes, cut to a step; ``scales`` are the weights'.
+
+    A gate whose slope has more bits than there is room for reads parts that are finer by these.
+    """
     real = _find_real(x, scales)
     exact = real / np.float32(y.scales[0])
-    slope = ((exact / np.float32(STEEPNESS)) * real).astype(np.float64)
     exponent = np.floor(np.log2(exact.astype(np.float64)))
     parts, unit = np.exp2(exponent + np.log2(BYTE) + WIDE_PARTS_BITS), np.exp2(exponent - GATE_BITS + 1)
+    single = (exact.astype(np.float64) * real / STEEPNESS).astype(np.float32)
+    slope = single.astype(np.float64) * BYTE / unit / parts
+    fineness = np.exp2(np.maximum(np.floor(np.log2(slope)) + SLOPE_BITS - WIDE_BITS + 1, 0.0))
+    steps = slope / fineness * 2.0**SLOPE_BITS
+    # Halves of slopes go up, three quarters of those that lose up to two bits, nothing of others.
+    whole = np.floor(steps + np.select([fineness == 1, fineness <= MOST_ROUNDED], [0.5, 0.25]))
     gate = (
-        Step("Mul", _round_to(slope * BYTE / unit / parts, SLOPE_UNIT)),
+        Step("Mul", parts * fineness),
+        Step("Floor"),
+        Step("Add", np.asarray(0.5)),
+        Step("Mul", whole / 2.0**SLOPE_BITS),
         Step("Floor"),
         Step("Add", _round_to(exact / unit / 2, 1.0)),
         Step("Max", np.asarray(0.0)),
         Step("Min", _round_to(exact / unit, 2.0 ** (GATE_BITS - WIDE_BITS))),
     )
+    middles = (Step("Mul", parts), Step("Floor"), Step("Add", np.asarray(0.5)))
     return (
         Step("Cast", to=DType.FLOAT_64),
         Step("Add", add_zero(x, total) + bias),
-        Step("Mul", parts),
-        Step("Floor"),
-        Step("Add", np.asarray(0.5)),
-        Step("Mul", branch=gate),
+        Step("Mul", trunk=middles, branch=gate),
         Step("Mul", unit * BYTE / parts),
         Step("Floor"),
         Step("Cast", to=DType.FLOAT_32),
