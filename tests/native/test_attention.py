@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgewright.backends.htp.wide_functions import read_results
+from edgewright.backends.htp.share_powers import PLACES, raise_fractions
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -139,18 +139,40 @@ def test_a_few_shares_of_16_bits_are_the_same(shares: int) -> None:
         np.testing.assert_array_equal(simulated, emulated)
 
 
-@pytest.mark.parametrize(("form", "shares", "least"), [("w8a16", 50, 0.997), ("w8a8", 17, 0.998)])
-def test_more_shares_are_nearly_all_the_same(form: str, shares: int, least: float) -> None:
-    assert measure_equal([draw_rows(form, seed, shares) for seed in range(8)]) > least
+@pytest.mark.parametrize(("form", "shares"), [("w8a16", 50), ("w8a8", 17), ("w8a8", 40), ("w8a8", 197)])
+def test_more_shares_are_the_same(form: str, shares: int) -> None:
+    for simulated, emulated in compare([draw_rows(form, seed, shares) for seed in range(8)]):
+        np.testing.assert_array_equal(simulated, emulated)
 
 
-@pytest.mark.parametrize(("form", "least"), [("w8a16", 0.995), ("w8a8", 0.9985)])
+@pytest.mark.parametrize(("form", "least"), [("w8a16", 0.995), ("w8a8", 1.0)])
 def test_norms_are_nearly_all_the_same(form: str, least: float) -> None:
     nets = []
     for seed in range(4):
         net = RandomNet(form, np.random.default_rng(seed))
         nets.append(net.finish(normalize(net)))
-    assert measure_equal(nets) > least
+    assert measure_equal(nets) >= least
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("width", [48, 100, 128])
+def test_factors_of_rows_are_those_of_the_emulator(bits: int, width: int) -> None:
+    """Rows of very different spread, whose factors have fewer bits; with weights near the largest."""
+    random, middle = np.random.default_rng(width), 1 << (bits - 1)
+    shape, spread = (1, 2048, width), np.exp(random.uniform(-4, -1.2, (1, 2048, 1))) * middle
+    x = np.clip(np.rint(random.normal(middle, spread, shape)), 0, 2 * middle - 1)
+    graph = Graph("g")
+    graph.add_input("x", make_type(shape, bits, 2.0**-bits, -middle))
+    last = 2 * middle - 1
+    weights = (last - np.arange(width)).astype(f"uint{bits}")
+    graph.add_constant("w", weights, make_type((width,), bits, 1 / last, 0))
+    zeros = TensorType((width,), DType.SFIXED_POINT_32, None, Encoding((1e-9,), (0,), bitwidth=32))
+    graph.add_constant("b", np.zeros(width, np.int32), zeros)
+    graph.add(Node("n", LayerNorm(axes=(2,)), ["x", "w", "b"], ["y"]), [make_type(shape, bits, 4 / middle, -middle)])
+    graph.outputs = ["y"]
+    # Before roots were found by Newton's method half of the rows of 16 bits had other factors.
+    least = {8: 1.0, 16: 0.9995}[bits]
+    assert measure_equal([(graph, {"x": x.astype(f"uint{bits}")})]) >= least
 
 
 def test_norms_of_bytes_with_weights_of_both_signs_are_the_same() -> None:
@@ -159,7 +181,7 @@ def test_norms_of_bytes_with_weights_of_both_signs_are_the_same() -> None:
         net = RandomNet("w8a8", np.random.default_rng(seed))
         constants = [net.add_constant(net.random.normal(0, 1, 64)) for _ in range(2)]
         nets.append(net.finish(net.add(LayerNorm(axes=(2,)), net.add_input(1, 48, 64), *constants)))
-    assert measure_equal(nets) > 0.9985
+    assert measure_equal(nets) == 1
 
 
 @pytest.mark.parametrize("shape", [(1, 17, 192), (17, 192)])
@@ -172,7 +194,7 @@ def test_a_constant_of_the_same_shape_rounds_middles_to_even_floats(shape: tuple
 
 
 def test_powers_that_are_kept_are_what_the_emulator_gives() -> None:
-    np.testing.assert_array_equal(read_results()["Power"], measure_powers())
+    np.testing.assert_array_equal(raise_fractions(np.arange(PLACES)), measure_powers())
 
 
 def normalize_by_root(seed: int, bits: int, *, has_weights: bool) -> Net:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 import edgewright
-from edgewright.backends.htp.shares import POWER_BITS as SHARE_PLACE_BITS
+from edgewright.backends.htp.share_powers import PLACES as SHARE_PLACES
 from edgewright.backends.htp.wide_functions import BOTH_SIDES, CURVE_ONE, CURVE_UNITS, FILE, UNITS
 from edgewright.backends.htp.wide_powers import PLACE_BITS, POWER_BITS
 from edgewright.backends.htp.wide_quotients import DIVISOR_BITS, RECIPROCAL_BITS
@@ -54,11 +54,11 @@ def measure_gelu() -> Array:
 
 def measure_powers() -> Array:
     """Powers of two from the largest down, read off rows of one largest number and three others each."""
-    distances = np.arange(1 << SHARE_PLACE_BITS)
+    distances = np.arange(SHARE_PLACES)
     rows = np.repeat((1 << 16) - 1 - distances, 4).reshape(1, 1, -1, 4)
     rows[..., 0] = (1 << 16) - 1
     # A step is one place of the table, and results are so fine that their largest just fit into 16 bits.
-    scale = (1 + 1e-4) / (1 << SHARE_PLACE_BITS) / np.log2(np.e)
+    scale = (1 + 1e-4) / SHARE_PLACES / np.log2(np.e)
     graph, _ = build_function(Softmax(), (scale, 0), (2.0**-17, 0), rows.shape)
     graph.types["x"] = replace(graph.types["x"], shape=rows.shape)
     found = emulate([graph], [{"x": rows.astype(np.uint16)}])[0]["y"].reshape(-1, 4).astype(np.int64)
@@ -102,7 +102,6 @@ def main() -> None:
     results = {
         "Tanh": measure_tangent(),
         "Gelu": measure_gelu(),
-        "Power": measure_powers(),
         "Exp": measure_exponential(),
         "Reciprocal": measure_reciprocals(),
         "Root": measure_roots(),

@@ -176,6 +176,7 @@ RULES: dict[type[Op], Rule] = {
     PoolAvg2d: average_places,
     Prelu: _compute_prelu,
     ReduceMean: average_axes,
+    ReduceSum: sum_axes,
     ResizeBilinear: blend_places,
     ResizeNearestNeighbor: repeat_places,
 }

@@ -1,12 +1,13 @@
 """Floats as HTP computes them: results have 11 bits, whatever their tensors are declared as."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
 from edgewright.backends.cpu.halves import HalfArithmetic
+from edgewright.backends.htp.half_conversions import read_bytes_coarsely
 from edgewright.backends.htp.half_functions import find_half_table
 from edgewright.backends.htp.half_pools import write_filter
 from edgewright.backends.htp.library_op import LibraryOp
@@ -97,7 +98,7 @@ HALVES = HalfArithmetic(find_half_table, has_even_ties, _is_left_as_it_is)
 EXACT_HALVES = replace(HALVES, has_exact_sums=True)
 
 
-def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
+def with_halves(graph: Graph, outputs: Collection[str]) -> Graph:
     """A copy for an engine that rounds the float32 results of ops; graph inputs and outputs keep their types.
 
     They are float32 and not float16 because HTP goes on to twice the largest float16.
@@ -109,6 +110,9 @@ def with_halves(graph: Graph, outputs: Iterable[str]) -> Graph:
     narrow_float(wide)
     replace_dtypes(wide, {DType.FLOAT_16: DType.FLOAT_32}, _widened)
     for node in wide.nodes:
+        # Results of the graph become real numbers outside.
+        if isinstance(node.op, Convert) and node.op.dtype == DType.FLOAT_32 and node.outputs[0] not in outputs:
+            read_bytes_coarsely(wide, node)
         rewrite = REWRITES.get(type(node.op.specific()))
         if node.op.is_product and not _is_factor(wide, node):
             _replace_small_bias(wide, node)

@@ -9,6 +9,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.registry import Lowering
+from edgewright.backends.htp.half_conversions import is_stored_in_words, store_words, write_words
 from edgewright.backends.htp.half_means import average_halves, is_whole_mean, is_whole_pool, write_half_means
 from edgewright.backends.htp.half_norms import is_row_norm, normalize_halves, write_half_norm
 from edgewright.backends.htp.half_pools import (
@@ -52,6 +53,7 @@ from edgewright.ops.elementwise_unary import ElementWiseNot
 from edgewright.ops.gather import OneHot
 from edgewright.ops.norm import LayerNorm
 from edgewright.ops.pool import PoolAvg2d
+from edgewright.ops.quant import Convert
 from edgewright.ops.rearrange_slice import Split
 from edgewright.ops.reduce import ReduceMean, ReduceSum
 from edgewright.ops.reduce_order import TopK
@@ -242,6 +244,7 @@ def _share(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
 Applies = Callable[[Op, Types, Types], bool]
 KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
     Cast: ((_is_own_cast, _cast),),
+    Convert: ((is_stored_in_words, store_words),),
     ElementWiseNot: ((_is_fixed, _negate),),
     ExtractGlimpse: ((_is_fixed, _copy_stored),),
     LayerNorm: ((is_row_norm, normalize_halves), (is_fixed_norm, normalize_rows)),
@@ -269,5 +272,6 @@ WRITERS: dict[Kernel, Lowering] = {
     normalize_halves: write_half_norm,
     normalize_rows: write_row_norm,
     smooth_halves: write_smoothing,
+    store_words: write_words,
     _share: write_shares,
 }

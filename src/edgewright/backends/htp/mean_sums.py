@@ -31,8 +31,9 @@ HALVING, ONE, THREE = ((2, 2), (2, 2)), (1, 1), 3
 SMOOTHING_WEIGHT = 32
 # Between these ratios of scales a pool that halves an image is rounded to parts of a step first.
 HALVED_RATIOS = (0.5, 2.0)
-# Sums of 16 bits have a factor that is a little smaller than it should be; below this ratio they go up.
-SMALLER, SMALL_RATIO = 1 - 1e-5, 0.5
+# Sums of 16 and of 8 bits have a factor that is a little smaller than it should be; below this ratio those of
+# 16 bits go up.
+SMALLER, SMALLER_BYTE, SMALL_RATIO = 1 - 1e-5, 1 - 2.0**-15, 0.5
 
 
 def average_places(graph: Graph, node: Node) -> SumForm | None:
@@ -114,14 +115,30 @@ def _is_whole_image(shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
 
 
 def sum_axes(graph: Graph, node: Node) -> SumForm | None:
-    """A sum of 16 bits along axes."""
+    """A sum along axes."""
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
     if x.encoding is None or y.encoding is None or not x.is_static:
         return None
-    return _add_up(x.encoding, y.encoding, node.inputs[0], _count_places(graph, node), is_mean=False)
+    places = _count_places(graph, node)
+    add_up = _add_up if is_wide(x) else _add_up_bytes
+    return add_up(x.encoding, y.encoding, node.inputs[0], places)
 
 
-def _add_up(x: Encoding, y: Encoding, value: str, places: int, *, is_mean: bool) -> SumForm | None:
+def _add_up_bytes(x: Encoding, y: Encoding, value: str, places: int) -> SumForm | None:
+    """Sums times a factor of 15 bits, halves up; of a large one what the offsets add goes up."""
+    ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
+    if not (np.isfinite(ratio) and ratio > 0):
+        return None
+    factor = keep_bits(ratio * SMALLER_BYTE)
+    offset = places * x.offsets[0] * factor
+    added = np.asarray(0.5 if ratio < SMALL_RATIO else np.ceil(offset) - offset + 0.5)
+    steps = (Step("Mul", np.asarray(factor)), Step("Add", added), *ROUND_UP[1:])
+    return SumForm({value: Encoding((1.0,), x.offsets)}, {}, steps, factors={value: 1.0})
+
+
+def _add_up(
+    x: Encoding, y: Encoding, value: str, places: int, *, is_mean: bool = False
+) -> SumForm | None:
     """Sums times a factor of 15 bits: small ones go up to the next step, of others what the offsets add."""
     ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0])) / (places if is_mean else 1)
     if not (np.isfinite(ratio) and ratio > 0):

@@ -9,12 +9,12 @@ from edgewright.backends.htp.half_shares import share_halves
 from edgewright.backends.htp.inverses import ONE as INVERSE_ONE
 from edgewright.backends.htp.inverses import QUARTERS, invert_sums
 from edgewright.backends.htp.library_op import LibraryOp, decode_stored, encode_real
-from edgewright.backends.htp.wide_functions import read_results
+from edgewright.backends.htp.share_powers import BYTE_QUARTERS, PLACE_BITS, PLACES, raise_fractions
 from edgewright.core.numbers import Array
 from edgewright.ops.reduce_softmax import Softmax
 
-# A step of the input as an exponent of two is cut to so many bits; so many of an exponent's choose a power.
-EXPONENT_BITS, POWER_BITS = 22, 16
+# A step of the input as an exponent of two is cut to so many bits.
+EXPONENT_BITS = 22
 # Powers have so many bits, which those of the largest input fill.
 SHARE_BITS = 15
 LAST = (1 << 16) - 1
@@ -48,6 +48,9 @@ def share_bytes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
 def _share_bytes(weights: Array, numbers: Array, distances: Array) -> Array:
     powers = weights[distances]
     sums = powers.sum(axis=-1, keepdims=True)
+    if len(numbers) == 1:
+        inverse, bits = _invert_whole(sums.astype(np.int64))
+        return np.asarray(np.floor(powers * inverse * numbers[0] / np.exp2(bits) + 0.5))
     parts, unit = numbers[:2]
     if len(numbers) == 2:
         return np.asarray(np.floor(powers / sums * parts + 0.5))
@@ -60,7 +63,7 @@ def _share_bytes(weights: Array, numbers: Array, distances: Array) -> Array:
 def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, Array]:
     """Weights of all distances, whole numbers whose sums are exact, and how they become shares.
 
-    That is the parts of one, 256, or 255 of two shares; and of few shares the unit of sums, and parabolas.
+    That is the parts of one, 256; of two shares 255, and nothing; of few the unit of sums, and parabolas.
     """
     exact, distances = _find_scale(op), np.arange(PARTS)
     if count == PAIR:
@@ -70,8 +73,10 @@ def weigh_bytes(op: LibraryOp, count: int) -> tuple[Array, Array]:
         return _weigh_few(exact, distances), np.array([PARTS, sum_unit, *np.ravel(QUARTERS)])
     exponent = exact * np.log2(np.e)
     unit = 2.0 ** max(int(np.floor(np.log2(exponent))) - BYTE_BITS + 1, LAST_BIT)
-    cut = np.floor(exponent / unit) * unit
-    return np.floor(np.exp2(SHARE_BITS - distances * cut)), np.array([PARTS, 0])
+    exponents = distances * np.floor(exponent / unit) * unit
+    whole = np.minimum(exponents, SHARE_BITS + 1).astype(np.int64)
+    places = ((exponents - np.floor(exponents)) * PLACES).astype(np.int64)
+    return (raise_fractions(places, BYTE_QUARTERS) >> whole).astype(np.float64), np.array([PARTS])
 
 
 def _weigh_few(exact: float, distances: Array) -> Array:
@@ -118,18 +123,20 @@ def _share_few(exponents: Array) -> Array:
 def _share_powers(distances: Array, units: int) -> Array:
     exponents = distances * units
     whole = np.minimum(exponents >> EXPONENT_BITS, SHARE_BITS + 1)
-    places = (exponents >> (EXPONENT_BITS - POWER_BITS)) & ((1 << POWER_BITS) - 1)
-    powers = read_results()["Power"][places].astype(np.int64) >> whole
-    halves = powers.sum(axis=-1, keepdims=True) >> 1
-    # The largest power of two in half the sum is the unit of Newton's method.
-    bits = np.frexp(np.maximum(halves, 1))[1].astype(np.int64) - 1
+    places = (exponents >> (EXPONENT_BITS - PLACE_BITS)) & (PLACES - 1)
+    powers = raise_fractions(places) >> whole
+    inverse, bits = _invert_whole(powers.sum(axis=-1, keepdims=True) >> 1)
+    return np.asarray(powers * inverse >> (bits - SHARE_BITS))
+
+
+def _invert_whole(numbers: Array) -> tuple[Array, Array]:
+    """Reciprocals by Newton's method from one half, all cut, and the bits that a product with them loses.
+
+    The largest power of two in a number is its unit; reciprocals keep as many bits.
+    """
+    bits = np.frexp(np.maximum(numbers, 1))[1].astype(np.int64) - 1
     kept = np.minimum(bits, RECIPROCAL_BITS)
-    return np.asarray(powers * _invert(halves, bits, kept) >> (bits + kept - SHARE_BITS))
-
-
-def _invert(numbers: Array, bits: Array, kept: Array) -> Array:
-    """Reciprocals of so many of the bits that numbers have, by Newton's method from one half; all is cut."""
     inverse, one = np.int64(1) << (kept - 1), np.int64(1) << bits
     for _ in range(TURNS):
         inverse = inverse * (2 * one - (numbers * inverse >> kept)) >> bits
-    return np.asarray(inverse)
+    return np.asarray(inverse), bits + kept

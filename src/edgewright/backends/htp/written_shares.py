@@ -9,8 +9,8 @@ from edgewright.backends.cpu.registry import NotOnEngine
 from edgewright.backends.cpu.writer import Writer
 from edgewright.backends.htp.half_shares import list_numbers
 from edgewright.backends.htp.library_op import LibraryOp
+from edgewright.backends.htp.share_powers import PLACES, raise_fractions
 from edgewright.backends.htp.shares import FEWEST_SHARES, count_units, weigh_bytes
-from edgewright.backends.htp.wide_functions import read_results
 from edgewright.core.numbers import DType
 from edgewright.ir.graph import Node
 from edgewright.ops.reduce_softmax import Softmax
@@ -37,5 +37,6 @@ def _write_rows(w: Writer, op: LibraryOp, rows: str, dtype: DType, count: int) -
         return w.node("ShareBytes", rows, *operands, domain=DOMAIN)
     if count < FEWEST_SHARES or op.op.is_wrong_on_htp(op.given):
         raise NotOnEngine
-    operands = (w.constant(read_results()["Power"].astype(np.int32)), w.scalar(count_units(op), DType.INT_32))
+    powers = raise_fractions(np.arange(PLACES)).astype(np.int32)
+    operands = (w.constant(powers), w.scalar(count_units(op), DType.INT_32))
     return w.node("ShareWords", rows, *operands, domain=DOMAIN)

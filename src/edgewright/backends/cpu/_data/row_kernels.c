@@ -22,11 +22,15 @@ static int64_t multiply_cut(int64_t first, int64_t second, int64_t bits) {
   return (int64_t)((uint64_t)first * (uint64_t)second) >> bits;
 }
 
-/* A reciprocal of so many bits by Newton's method, from one half. */
-static int64_t invert_whole(int64_t number, int64_t bits, int64_t kept) {
+/* A reciprocal by Newton's method, from one half, in as many bits as the number has; products with it lose so many. */
+static int64_t invert_whole(int64_t number, int64_t *lost) {
+  int64_t bits = 0;
+  while (number >> (bits + 1)) bits++;
+  const int64_t kept = bits < RECIPROCAL_BITS ? bits : RECIPROCAL_BITS;
   int64_t inverse = ((int64_t)1 << kept) >> 1;
   for (int turn = 0; turn < TURNS; turn++)
     inverse = multiply_cut(inverse, ((int64_t)2 << bits) - multiply_cut(number, inverse, kept), bits);
+  *lost = bits + kept;
   return inverse;
 }
 
@@ -41,12 +45,9 @@ static void share_words(const uint16_t *restrict given, const int32_t *restrict 
     out[i] = (uint16_t)(powers[place] >> (whole < SHARE_BITS + 1 ? whole : SHARE_BITS + 1));
     sum += out[i];
   }
-  const int64_t half = sum >> 1;
-  while (half >> (bits + 1)) bits++;
-  const int64_t kept = bits < RECIPROCAL_BITS ? bits : RECIPROCAL_BITS;
-  const int64_t inverse = invert_whole(half, bits, kept), shift = bits + kept - SHARE_BITS;
+  const int64_t inverse = invert_whole(sum >> 1, &bits);
   for (int64_t i = 0; i < width; i++) {
-    const int64_t share = multiply_cut(out[i], inverse, shift);
+    const int64_t share = multiply_cut(out[i], inverse, bits - SHARE_BITS);
     out[i] = (uint16_t)(share < 0 ? 0 : share < 65535 ? share : 65535);
   }
 }
@@ -108,10 +109,11 @@ static double invert_on_parabolas(double sum, const double *parabolas, double *p
 }
 
 /* How bytes become shares: weights of all distances, the parts of one, and of few shares the parabolas of their sum's
- * reciprocal and the unit of sums. */
+ * reciprocal and the unit of sums; that of many is found by Newton's method. */
 typedef struct {
   const double *weights, *parabolas;
   double parts, unit;
+  int are_many;
 } ByteShares;
 
 static inline uint8_t cut_share(double share) {
@@ -125,7 +127,11 @@ static void share_bytes(const ByteShares *how, const uint8_t *restrict given, ui
   double sum = 0;
   for (int64_t i = 0; i < width; i++) largest = given[i] > largest ? given[i] : largest;
   for (int64_t i = 0; i < width; i++) sum += weights[largest - given[i]];
-  if (how->parabolas == NULL) {
+  if (how->are_many) {
+    int64_t lost;
+    const double inverse = (double)invert_whole((int64_t)sum, &lost), parts = how->parts / make_power(lost);
+    for (int64_t i = 0; i < width; i++) out[i] = cut_share(weights[largest - given[i]] * inverse * parts + 0.5);
+  } else if (how->parabolas == NULL) {
     for (int64_t i = 0; i < width; i++) out[i] = cut_share(weights[largest - given[i]] / sum * how->parts + 0.5);
   } else {
     double power;
@@ -148,7 +154,8 @@ static Status compute_byte_shares(void *state, void *context) {
   (void)state;
   if (shape.count == 0) return NULL;
   if (out == NULL) return fail();
-  const ByteShares how = {weights, numbers.count > 2 ? parts + 2 : NULL, parts[0], parts[1]};
+  const int are_many = numbers.count == 1;
+  const ByteShares how = {weights, numbers.count > 2 ? parts + 2 : NULL, parts[0], are_many ? 1 : parts[1], are_many};
   const int64_t rows = count_rows(&shape, &width);
   for (int64_t row = 0; row < rows; row++) share_bytes(&how, given + row * width, out + row * width, width);
   return NULL;
