@@ -21,3 +21,21 @@ def test_simulation_and_emulator_agree(slopes):
     for (graph, feed), emulated in zip(finished, found, strict=True):
         simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
         np.testing.assert_array_equal(simulated[graph.outputs[0]], emulated[graph.outputs[0]])
+
+
+@pytest.mark.parametrize("steepest", [1.1, 1.6, 3.4])
+def test_steep_slopes_are_multiplied_with_all_bits_of_the_ratio(steepest):
+    """Each integer with each of 64 slopes: those that are not steep count as well."""
+    finished = []
+    for number in range(6):
+        net = RandomNet("w8a8", np.random.default_rng(number))
+        value = net.add_input(1, 16, 16, 64, spread=2.0)
+        slopes = net.random.uniform(-0.8 * steepest, steepest, 64)
+        slopes[0] = steepest
+        graph, feed = net.finish(net.add(Prelu(), value, net.add_constant(slopes)))
+        places = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
+        finished.append((graph, {name: np.broadcast_to(places, x.shape).copy() for name, x in feed.items()}))
+    found = emulate([graph for graph, _ in finished], [feed for _, feed in finished])
+    for (graph, feed), emulated in zip(finished, found, strict=True):
+        simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
+        np.testing.assert_array_equal(simulated[graph.outputs[0]], emulated[graph.outputs[0]])

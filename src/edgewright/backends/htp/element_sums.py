@@ -149,12 +149,12 @@ def bend_values(graph: Graph, node: Node) -> SumForm | None:
     real = slopes.decode(graph.constants[slope]).astype(np.float64)
     steepest = float(np.abs(real).max(initial=0))
     ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
-    way = find_rescaling(ratio, BENT_PARTS, max(1.0, steepest))
-    if way is None:
+    way, fine = (find_rescaling(ratio, BENT_PARTS, reach) for reach in (max(1.0, steepest), 1.0))
+    if way is None or fine is None:
         return None
     # Slopes that are all zero have any unit.
     unit = 2.0 ** (np.floor(np.log2(steepest or 1.0)) - SLOPE_BITS + 1)
-    whole = np.floor(way.factor * 2.0**way.bits * np.floor(real / unit + 0.5) * unit)
+    whole = np.floor(fine.factor * 2.0**way.bits * np.floor(real / unit + 0.5) * unit)
     constants = {slope: (whole / 2.0**way.bits / way.factor).astype(np.float32)}
     return SumForm({value: Encoding((way.factor,), x.offsets)}, constants, (add_number(way.added),))
 
