@@ -147,16 +147,19 @@ def bend_values(graph: Graph, node: Node) -> SumForm | None:
     if x is None or y is None or slopes is None or slope not in graph.constants:
         return None
     real = slopes.decode(graph.constants[slope]).astype(np.float64)
-    steepest = float(np.abs(real).max(initial=0))
+    # Of all that slopes could be.
+    steepest = slopes.scales[0] * max(-slopes.offsets[0], LAST + slopes.offsets[0])
     ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
     way, fine = (find_rescaling(ratio, BENT_PARTS, reach) for reach in (max(1.0, steepest), 1.0))
     if way is None or fine is None:
         return None
     # Slopes that are all zero have any unit.
     unit = 2.0 ** (np.floor(np.log2(steepest or 1.0)) - SLOPE_BITS + 1)
-    whole = np.floor(fine.factor * 2.0**way.bits * np.floor(real / unit + 0.5) * unit)
-    constants = {slope: (whole / 2.0**way.bits / way.factor).astype(np.float32)}
-    return SumForm({value: Encoding((way.factor,), x.offsets)}, constants, (add_number(way.added),))
+    given, made = (2.0 ** min(SLOPE_BITS, rescaling.bits) for rescaling in (fine, way))
+    straight, factor = (np.floor(ratio * parts + 0.5) / parts for parts in (made, given))
+    bent = np.floor(factor * made * np.floor(real / unit + 0.5) * unit) / made
+    constants = {slope: (bent / straight).astype(np.float32)}
+    return SumForm({value: Encoding((straight,), x.offsets)}, constants, (add_number(way.added),))
 
 
 def negate_values(graph: Graph, node: Node) -> SumForm | None:
