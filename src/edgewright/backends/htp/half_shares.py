@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from edgewright.backends.htp.half_means import Held, widen
+from edgewright.backends.htp.half_means import Held, hold, widen
 from edgewright.backends.htp.half_norms import multiply_held, read_stored
 from edgewright.backends.htp.library_op import LibraryOp
 from edgewright.backends.htp.odd_floats import (
@@ -25,10 +25,10 @@ from edgewright.core.numbers import Array
 from edgewright.ops.reduce_softmax import Softmax
 
 # Steps of a mantissa that a distance of one is; beyond this distance nothing is left of a power.
-STEPS, FARTHEST = 12102203.0, 80.0
+STEPS, FARTHEST, FARTHEST_UNIT = 12102203.0, 80.0, -16
 MANTISSA_BITS, ONE = 23, 127 << 23
-# Of a mantissa the cubic reads so many bits; its terms, and the bits that they have below a step.
-READ_BITS, CUBIC, QUADRATIC, LINEAR, BELOW_BITS, MOVED = 16, 1277, 14825, 79749, 39, 626
+# Of a mantissa the cubic reads so many bits; products with its terms lose as many.
+READ_BITS, CUBIC, QUADRATIC, LINEAR, MOVED = 16, 653824, 1897600, 2551968, 626
 # Rows of fewer numbers keep all bits of their powers.
 FEWEST_ROUNDED = 5
 # Powers that are added up side by side, and what stands for none.
@@ -44,7 +44,7 @@ def share_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     real = np.moveaxis(arrays[0], axis, -1).astype(np.float64) * softmax.beta
     largest = real.max(axis=-1, keepdims=True, initial=-np.inf)
     is_known = np.isfinite(largest)
-    powers = find_powers(_measure_distances(np.where(is_known, largest, 0), np.where(is_known, real, 0)))
+    powers = find_powers(measure_distances(np.where(is_known, largest, 0), np.where(is_known, real, 0)))
     inverse = _invert(_add_powers(powers))
     is_long = real.shape[-1] >= FEWEST_ROUNDED
     read = widen(round_half(powers)) if is_long else read_stored(powers)
@@ -52,26 +52,27 @@ def share_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     return [np.moveaxis(np.where(is_known, shares, np.nan).astype(np.float16), -1, axis)]
 
 
-def _measure_distances(largest: Array, real: Array) -> Array:
-    """In whole units of the coarser of two numbers, multiples of four of which cannot be held."""
-    units = (find_unit(numbers, NARROW_BITS, LEAST_EXPONENT) for numbers in (largest, real))
-    unit = np.maximum(*units)
+def measure_distances(largest: Array, real: Array) -> Held:
+    """In whole units of the coarser of two numbers, multiples of four of which cannot be held.
+
+    Those below zero are half a unit of single precision nearer to it, where they have 13 bits more.
+    """
+    unit = np.maximum(*(find_unit(numbers, NARROW_BITS, LEAST_EXPONENT) for numbers in (largest, real)))
     apart = (largest < 0) != (real < 0)
-    settled, _ = settle(np.where(apart, largest - real, real - largest), unit, NARROW_BITS)
-    return np.where(largest == real, 0.0, np.abs(settled))
+    settled, units = settle(np.where(apart, largest - real, real - largest), unit, NARROW_BITS)
+    finer = units - (WIDE_BITS - NARROW_BITS)
+    distances = np.where(largest == real, 0.0, np.abs(settled) - np.exp2(finer - 1.0))
+    is_near = distances < FARTHEST
+    return Held(np.where(is_near, distances, FARTHEST), np.where(is_near, finer, FARTHEST_UNIT))
 
 
-def find_powers(distances: Array) -> Array:
+def find_powers(distances: Held) -> Array:
     """Powers of e with minus each distance: floats, made by their bits."""
-    nearer = np.minimum(distances, FARTHEST)
-    unit = find_unit(nearer, WIDE_BITS, LEAST_EXPONENT - MANTISSA_BITS)
-    # Numbers below zero are half a unit nearer to it.
-    read = Held(nearer - np.exp2(unit - 1.0), unit)
-    steps = -multiply_held(read, read_stored(np.float32(STEPS))).numbers
-    bits = np.where(nearer == 0, 0, np.trunc(steps)).astype(np.int64) + ONE
+    steps = multiply_held(distances, read_stored(np.float32(STEPS))).numbers
+    bits = ONE - np.where(distances.numbers == 0, 0, np.trunc(steps)).astype(np.int64)
     place = (bits >> (MANTISSA_BITS - READ_BITS)) & ((1 << READ_BITS) - 1)
-    bent = ((CUBIC * place + (QUADRATIC << 14)) * place - (LINEAR << 28)) * place >> BELOW_BITS
-    bits += bent - MOVED
+    slope = ((CUBIC * place >> READ_BITS) + QUADRATIC) * place >> READ_BITS
+    bits += ((slope - LINEAR) * place >> READ_BITS) - MOVED
     return bits.astype(np.int32).view(np.float32).astype(np.float64)
 
 
@@ -98,4 +99,4 @@ def _invert(sums: Held) -> Held:
     half, most = (widen(np.asarray(number)) for number in (0.5, 1.5))
     product = multiply_held(multiply_held(squares, half), multiply_held(inverse, inverse))
     factor = most + Held(-product.numbers, product.units)
-    return read_stored(multiply_held(inverse, factor).numbers)
+    return read_stored(multiply_held(hold(inverse.numbers, inverse.units), factor).numbers)

@@ -1,25 +1,27 @@
 /* Softmax of floats (backends/htp/half_shares.py), which has the reasons. */
 
 enum { SHARE_LANES = 32, SHARE_GUESS = 0x5F3759DF, FEWEST_ROUNDED = 5, ONE_BITS = 127 << 23 };
-enum { CUBIC = 1277, QUADRATIC = 14825, LINEAR = 79749, MOVED = 626 };
-static const double STEPS = 12102203.0, STEPS_UNIT = 2.0, FARTHEST = 80.0;
+enum { READ_BITS = 16, CUBIC = 653824, QUADRATIC = 1897600, LINEAR = 2551968, MOVED = 626 };
+static const double STEPS = 12102203.0, STEPS_UNIT = 2.0, FARTHEST = 80.0, FARTHEST_UNIT = 0x1p-16;
 
-/* In whole units of the coarser of two numbers, multiples of four of which cannot be held. */
-static inline double measure_distance(double largest, double number) {
+/* In whole units of the coarser of two numbers, multiples of four of which cannot be held; then in single precision. */
+static inline Wide measure_distance(double largest, double number) {
   const double first = find_half_unit(largest), second = find_half_unit(number);
   double unit = first > second ? first : second;
   const double apart = (largest < 0) != (number < 0) ? largest - number : number - largest;
-  return apart == 0 ? 0 : fabs(settle(apart, &unit, HALF_MOST));
+  const double settled = fabs(settle(apart, &unit, HALF_MOST)), finer = unit * 0x1p-13;
+  const double distance = apart == 0 ? 0 : settled - 0.5 * finer;
+  const Wide near = {distance, finer}, far = {FARTHEST, FARTHEST_UNIT};
+  return distance < FARTHEST ? near : far;
 }
 
 /* e to the power of minus a distance: the bits of a float. */
-static inline int32_t find_power_bits(double distance) {
-  const double nearer = distance < FARTHEST ? distance : FARTHEST, unit = find_wide_unit(nearer);
+static inline int32_t find_power_bits(Wide distance) {
   double steps, ignored;
-  hold((nearer - 0.5 * unit) * STEPS, unit * STEPS_UNIT * 0x1p+22, &steps, &ignored);
-  const int64_t bits = (nearer == 0 ? 0 : -(int64_t)steps) + ONE_BITS, place = (bits >> 7) & 0xFFFF;
-  const int64_t slope = (CUBIC * place + ((int64_t)QUADRATIC << 14)) * place - ((int64_t)LINEAR << 28);
-  return (int32_t)(bits + ((slope * place) >> 39) - MOVED);
+  hold(distance.number * STEPS, distance.unit * STEPS_UNIT * 0x1p+22, &steps, &ignored);
+  const int64_t bits = ONE_BITS - (distance.number == 0 ? 0 : (int64_t)steps), place = (bits >> 7) & 0xFFFF;
+  const int64_t slope = (((CUBIC * place) >> READ_BITS) + QUADRATIC) * place >> READ_BITS;
+  return (int32_t)(bits + ((slope - LINEAR) * place >> READ_BITS) - MOVED);
 }
 
 /* Powers wait in the output for their sum. */
@@ -71,7 +73,7 @@ static Wide invert_sum(Wide sum) {
   const Wide inverse = read_wide(guess);
   Wide product = multiply_wide(multiply_wide(square, widen_half(0.5f)), multiply_wide(inverse, inverse));
   product.number = -product.number;
-  return read_wide(multiply_wide(inverse, add_wide(widen_half(1.5f), product)).number);
+  return read_wide(multiply_wide(hold_wide(guess, inverse.unit), add_wide(widen_half(1.5f), product)).number);
 }
 
 /* No number where one of them is none. */
