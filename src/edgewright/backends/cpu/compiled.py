@@ -29,7 +29,7 @@ _FLAGS = ("-O3", "-std=c11", "-shared", "-fPIC", "-ffp-contract=off", "-fno-math
 # One program: each needs what those before it define.
 _SOURCES = (
     *("sum_kernels.c", "product_kernels.c", "odd_floats.c", "row_kernels.c", "half_kernels.c"),
-    *("half_norms.c", "mean_kernels.c", "row_norms.c", "registered_ops.c"),
+    *("half_norms.c", "half_shares.c", "mean_kernels.c", "row_norms.c", "registered_ops.c"),
 )
 _LONGEST_SECONDS = 60
 _LONGEST_MESSAGE = 300

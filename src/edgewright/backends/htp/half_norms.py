@@ -64,9 +64,9 @@ def normalize_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     epsilon = read_stored(np.float32(cast("LayerNorm", op.op).epsilon))
     share = read_stored(np.float32(1) / moments.counts)
     variances = multiply_stored(read_stored(moments.squares), share) + epsilon
-    factors = _multiply(read_stored(invert_roots(variances.numbers)), widen(weights))
+    factors = multiply_held(read_stored(invert_roots(variances.numbers)), widen(weights))
     distances = widen(rows) + read_stored(-moments.means)
-    return [round_half((_multiply(distances, factors) + widen(bias)).numbers)]
+    return [round_half((multiply_held(distances, factors) + widen(bias)).numbers)]
 
 
 def write_half_norm(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str:
@@ -115,12 +115,12 @@ def _join(first: Moments, second: Moments, *, is_stored: bool = False) -> Moment
     """The moments of both; those of blocks were stored, and so is the gap between their means."""
     counts = first.counts + second.counts
     gaps = _add_stored(second.means, -first.means)
-    share = _multiply(read_stored(second.counts), read_stored(1 / counts))
+    share = multiply_held(read_stored(second.counts), read_stored(1 / counts))
     if is_stored:
         gaps, share = read_stored(gaps.numbers), read_stored(second.counts / counts)
-    part = (multiply_stored if is_stored else _multiply)(gaps, share)
+    part = (multiply_stored if is_stored else multiply_held)(gaps, share)
     means = read_stored(first.means) + part
-    between = _multiply(_multiply(gaps, gaps), _multiply(share, read_stored(first.counts)))
+    between = multiply_held(multiply_held(gaps, gaps), multiply_held(share, read_stored(first.counts)))
     squares = read_stored(first.squares) + read_stored(second.squares) + between
     return Moments(means.numbers, squares.numbers, counts)
 
@@ -129,12 +129,12 @@ def invert_roots(numbers: Array, turns: int = TURNS) -> Array:
     """One over the roots: a guess at the bits, then Newton's method."""
     guess = (GUESS - (numbers.astype(np.float32).view(np.int32) >> 1)).astype(np.int32)
     inverse = guess.view(np.float32).astype(np.float64)
-    half = _multiply(read_stored(numbers), read_stored(np.float32(0.5)))
+    half = multiply_held(read_stored(numbers), read_stored(np.float32(0.5)))
     for _ in range(turns):
-        product = _multiply(read_stored(half.numbers), read_stored(inverse))
-        product = _multiply(read_stored(product.numbers), read_stored(inverse))
+        product = multiply_held(read_stored(half.numbers), read_stored(inverse))
+        product = multiply_held(read_stored(product.numbers), read_stored(inverse))
         factor = read_stored(np.float32(1.5)) + Held(-product.numbers, product.units)
-        inverse = _multiply(read_stored(inverse), read_stored(factor.numbers)).numbers
+        inverse = multiply_held(read_stored(inverse), read_stored(factor.numbers)).numbers
     return inverse
 
 
@@ -154,10 +154,10 @@ def _add_stored(numbers: Array, others: Array) -> Held:
 def multiply_stored(first: Held, second: Held) -> Held:
     """A product below zero is that of what its factors are without their signs."""
     signs = np.where(first.numbers * second.numbers < 0, -1.0, 1.0)
-    product = _multiply(Held(first.numbers * signs, first.units), second)
+    product = multiply_held(Held(first.numbers * signs, first.units), second)
     return Held(product.numbers * signs, product.units)
 
 
-def _multiply(first: Held, second: Held) -> Held:
+def multiply_held(first: Held, second: Held) -> Held:
     """A product has the unit that both of its factors give it."""
     return hold(first.numbers * second.numbers, first.units + second.units + WIDE_BITS - 1)

@@ -1,75 +1,102 @@
-"""Softmax in half precision, as HTP computes it: a polynomial for powers, and one turn of Newton's method."""
+"""Softmax in half precision, as HTP computes it in vectors of single precision.
+
+A power is made as a float by its bits: a number times 2^23 is the place of its exponent and mantissa, and a cubic
+of the mantissa's upper bits bends the line between powers of two. Sums and what divides by them are held as in
+other vectors.
+"""
 
 from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
 
+from edgewright.backends.htp.half_means import Held, hold, widen
+from edgewright.backends.htp.half_norms import multiply_held, read_stored
 from edgewright.backends.htp.library_op import LibraryOp
-from edgewright.backends.htp.odd_floats import LEAST_EXPONENT, NARROW_BITS, find_unit, settle
+from edgewright.backends.htp.odd_floats import (
+    LEAST_EXPONENT,
+    NARROW_BITS,
+    WIDE_BITS,
+    find_unit,
+    round_half,
+    settle,
+)
 from edgewright.core.numbers import Array
 from edgewright.ops.reduce_softmax import Softmax
 
-# Bits of powers, and of the sums of powers that are exact. Beyond this distance nothing is left of them.
-POWER_BITS, DOUBLE_BITS, FARTHEST = 40, 53, 40.0
-LOG2_E = float.fromhex("0x1.71547652b82fep+0")
-# Of powers of two between 1 and 2; within this distance of the largest number a power is a little larger.
-TERMS = (0.07795391523214691, 0.22618736202131232, 0.6957884891953009, 0.9999265624278704)
-NEAREST, LARGEST_POWER = 2.0**-24, 0.9999626
+# Steps of a mantissa that a distance of one is; beyond this distance nothing is left of a power.
+STEPS, FARTHEST, FARTHEST_UNIT = 12102203.0, 80.0, -16
+MANTISSA_BITS, ONE = 23, 127 << 23
+# Of a mantissa the cubic reads so many bits; products with its terms lose as many.
+READ_BITS, CUBIC, QUADRATIC, LINEAR, MOVED = 16, 653824, 1897600, 2551968, 626
 # Rows of fewer numbers keep all bits of their powers.
 FEWEST_ROUNDED = 5
-# What half the bits of a square are taken from for a guess at one over its root; what Newton's method
-# takes half a product from.
-GUESS, HEIGHT = 0x5F3759DF, 1.4999995
+# Powers that are added up side by side, and what stands for none.
+LANES, NOTHING = 32, 2.0**-151
+# What half the bits of a square are taken from for a guess at one over its root.
+GUESS = 0x5F3759DF
 
 
 def share_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     """Powers that were rounded, of long rows, times one over the sum of those that were not."""
     softmax = cast("Softmax", op.op)
     axis = softmax.axis_of(arrays[0].ndim)
-    real = arrays[0].astype(np.float64) * softmax.beta
-    largest, one = real.max(axis=axis, keepdims=True, initial=-np.inf), count_units(real.shape[axis])
+    real = np.moveaxis(arrays[0], axis, -1).astype(np.float64) * softmax.beta
+    largest = real.max(axis=-1, keepdims=True, initial=-np.inf)
     is_known = np.isfinite(largest)
-    powers = _find_powers(_measure_distances(np.where(is_known, largest, 0), np.where(is_known, real, 0)))
-    sums = np.rint(powers * one).sum(axis=axis, keepdims=True) / one
-    if real.shape[axis] >= FEWEST_ROUNDED:
-        powers = powers.astype(np.float16).astype(np.float64)
-    shares = powers * _invert(sums)
-    return [np.where(is_known, shares, np.nan).astype(np.float16)]
+    powers = find_powers(measure_distances(np.where(is_known, largest, 0), np.where(is_known, real, 0)))
+    inverse = _invert(_add_powers(powers))
+    is_long = real.shape[-1] >= FEWEST_ROUNDED
+    read = widen(round_half(powers)) if is_long else read_stored(powers)
+    shares = round_half(multiply_held(read, inverse).numbers)
+    return [np.moveaxis(np.where(is_known, shares, np.nan).astype(np.float16), -1, axis)]
 
 
-def count_units(count: int) -> float:
-    """Units that one has in powers: the sum of so many is exact."""
-    return 2.0 ** min(POWER_BITS, DOUBLE_BITS - count.bit_length())
+def measure_distances(largest: Array, real: Array) -> Held:
+    """In whole units of the coarser of two numbers, multiples of four of which cannot be held.
 
-
-def list_numbers(beta: float, count: int) -> Array:
-    """All that a kernel needs to know."""
-    return np.asarray([beta, count_units(count), *TERMS, LARGEST_POWER])
-
-
-def _measure_distances(largest: Array, real: Array) -> Array:
-    """In whole units of the coarser of two numbers, multiples of four of which cannot be held."""
-    units = (find_unit(numbers, NARROW_BITS, LEAST_EXPONENT) for numbers in (largest, real))
-    unit = np.maximum(*units)
+    Those below zero are half a unit of single precision nearer to it, where they have 13 bits more.
+    """
+    unit = np.maximum(*(find_unit(numbers, NARROW_BITS, LEAST_EXPONENT) for numbers in (largest, real)))
     apart = (largest < 0) != (real < 0)
-    settled, _ = settle(np.where(apart, largest - real, real - largest), unit, NARROW_BITS)
-    return np.where(largest == real, 0.0, np.abs(settled))
+    settled, units = settle(np.where(apart, largest - real, real - largest), unit, NARROW_BITS)
+    finer = units - (WIDE_BITS - NARROW_BITS)
+    distances = np.where(largest == real, 0.0, np.abs(settled) - np.exp2(finer - 1.0))
+    is_near = distances < FARTHEST
+    return Held(np.where(is_near, distances, FARTHEST), np.where(is_near, finer, FARTHEST_UNIT))
 
 
-def _find_powers(distances: Array) -> Array:
-    """Powers of e with minus each distance; each step is one operation of IEEE 754."""
-    exponents = -np.minimum(distances, FARTHEST) * LOG2_E
-    whole = np.floor(exponents)
-    rest, power = exponents - whole, np.full_like(exponents, TERMS[0])
-    for term in TERMS[1:]:
-        power = power * rest + term
-    scaled = np.ldexp(power, whole.astype(np.int64))
-    return np.where(distances <= NEAREST, LARGEST_POWER, scaled)
+def find_powers(distances: Held) -> Array:
+    """Powers of e with minus each distance: floats, made by their bits."""
+    steps = multiply_held(distances, read_stored(np.float32(STEPS))).numbers
+    bits = ONE - np.where(distances.numbers == 0, 0, np.trunc(steps)).astype(np.int64)
+    place = (bits >> (MANTISSA_BITS - READ_BITS)) & ((1 << READ_BITS) - 1)
+    slope = ((CUBIC * place >> READ_BITS) + QUADRATIC) * place >> READ_BITS
+    bits += ((slope - LINEAR) * place >> READ_BITS) - MOVED
+    return bits.astype(np.int32).view(np.float32).astype(np.float64)
 
 
-def _invert(sums: Array) -> Array:
-    """One over the root of a square."""
-    squares = (sums * sums).astype(np.float32)
-    guess = (GUESS - (squares.view(np.int32) >> 1)).astype(np.int32).view(np.float32).astype(np.float64)
-    return np.asarray(guess * (HEIGHT - 0.5 * squares.astype(np.float64) * guess * guess))
+def _add_powers(powers: Array) -> Held:
+    """Lane by lane first, then neighbours."""
+    padding = [(0, 0)] * (powers.ndim - 1) + [(0, -powers.shape[-1] % LANES)]
+    rows = np.pad(powers, padding, constant_values=NOTHING)
+    total = read_stored(rows[..., :LANES])
+    for at in range(LANES, rows.shape[-1], LANES):
+        total = total + read_stored(rows[..., at : at + LANES])
+    while total.numbers.shape[-1] > 1:
+        first, second = (
+            Held(total.numbers[..., place::2], total.units[..., place::2]) for place in range(2)
+        )
+        total = first + second
+    return total
+
+
+def _invert(sums: Held) -> Held:
+    """One over the root of a square: a guess by its bits, and one turn of Newton's method."""
+    squares = multiply_held(sums, sums)
+    guess = (GUESS - (squares.numbers.astype(np.float32).view(np.int32) >> 1)).astype(np.int32)
+    inverse = read_stored(guess.view(np.float32).astype(np.float64))
+    half, most = (widen(np.asarray(number)) for number in (0.5, 1.5))
+    product = multiply_held(multiply_held(squares, half), multiply_held(inverse, inverse))
+    factor = most + Held(-product.numbers, product.units)
+    return read_stored(multiply_held(hold(inverse.numbers, inverse.units), factor).numbers)

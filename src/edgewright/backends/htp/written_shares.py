@@ -7,7 +7,6 @@ import numpy as np
 from edgewright.backends.cpu.compiled import DOMAIN, find_kernels
 from edgewright.backends.cpu.registry import NotOnEngine
 from edgewright.backends.cpu.writer import Writer
-from edgewright.backends.htp.half_shares import list_numbers
 from edgewright.backends.htp.library_op import LibraryOp
 from edgewright.backends.htp.share_powers import PLACES, raise_fractions
 from edgewright.backends.htp.shares import FEWEST_SHARES, count_units, weigh_bytes
@@ -30,8 +29,8 @@ def write_shares(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str
 
 def _write_rows(w: Writer, op: LibraryOp, rows: str, dtype: DType, count: int) -> str:
     if dtype == DType.FLOAT_32:
-        numbers = list_numbers(cast("Softmax", op.op).beta, count)
-        return w.node("ShareHalves", rows, w.constant(numbers), domain=DOMAIN)
+        factor = w.constant(np.asarray([cast("Softmax", op.op).beta], np.float64))
+        return w.node("ShareHalves", rows, factor, domain=DOMAIN)
     if dtype == DType.UFIXED_POINT_8:
         operands = tuple(w.constant(array.astype(np.float64)) for array in weigh_bytes(op, count))
         return w.node("ShareBytes", rows, *operands, domain=DOMAIN)

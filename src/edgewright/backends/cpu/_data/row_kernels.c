@@ -3,13 +3,8 @@
  * exponential function. */
 
 enum { EXPONENT_BITS = 22, POWER_BITS = 16, SHARE_BITS = 15, RECIPROCAL_BITS = 16, TURNS = 5 };
-/* Terms of a polynomial for powers of two; what half the bits of a square are taken from. */
-enum { TERMS = 4, GUESS = 0x5F3759DF };
-/* Rows of fewer numbers keep all bits of their powers. */
-enum { FEWEST_ROUNDED = 5 };
-/* Powers of more than this are less than any unit; within the nearest distance they are the largest one. */
-static const double FARTHEST = 40.0;
-static const double LOG2_E = 0x1.71547652b82fep+0, NEAREST = 0x1p-24, HEIGHT = 1.4999995, HALF_MOST = 1024.0;
+/* Whole units that a float of 11 bits has. */
+static const double HALF_MOST = 1024.0;
 
 /* Rows of the last axis. */
 static int64_t count_rows(const Shape *shape, int64_t *width) {
@@ -66,34 +61,6 @@ static Status compute_word_shares(void *state, void *context) {
   for (int64_t row = 0; row < rows; row++)
     share_words(given + row * width, powers, units[0], out + row * width, width);
   return NULL;
-}
-
-/* In whole units of the coarser of two numbers, multiples of four of which cannot be held. */
-static inline double measure_distance(double largest, double number) {
-  const double first = find_half_unit(largest), second = find_half_unit(number);
-  double unit = first > second ? first : second;
-  const double apart = (largest < 0) != (number < 0) ? largest - number : number - largest;
-  return apart == 0 ? 0 : fabs(settle(apart, &unit, HALF_MOST));
-}
-
-/* e to the power of minus a distance. */
-static inline double find_share_power(double distance, const double *restrict terms) {
-  const double exponent = -(distance < FARTHEST ? distance : FARTHEST) * LOG2_E, whole = floor(exponent);
-  const double rest = exponent - whole;
-  double power = terms[0];
-  for (int term = 1; term < TERMS; term++) power = power * rest + terms[term];
-  return distance <= NEAREST ? terms[TERMS] : power * make_power((int64_t)whole);
-}
-
-/* One over the root of a square: a guess by its bits, and one turn of Newton's method. */
-static double invert_sum(double sum) {
-  const float square = (float)(sum * sum);
-  float guess;
-  int32_t bits;
-  memcpy(&bits, &square, sizeof bits);
-  bits = GUESS - (bits >> 1);
-  memcpy(&guess, &bits, sizeof guess);
-  return guess * (HEIGHT - 0.5 * square * guess * guess);
 }
 
 /* The reciprocal of a sum of few shares: whole parts of one, on a parabola in each quarter between two powers of two;
@@ -164,66 +131,6 @@ static Status compute_byte_shares(void *state, void *context) {
 static inline float round_half(double number) {
   const double power = find_power(number), unit = (power > 0x1p-14 ? power : 0x1p-14) * 0x1p-10;
   return (float)(nearbyint(number / unit) * unit);
-}
-
-/* How floats become shares: a factor, units of one, terms of a polynomial and the largest power. */
-typedef struct {
-  double factor, one;
-  const double *terms;
-} HalfShares;
-
-/* Powers of so many numbers, and their sum. */
-static double find_share_powers(const HalfShares *how, const float *restrict given, double largest,
-                                double *restrict powers, int64_t count) {
-  double sum = 0;
-  for (int64_t i = 0; i < count; i++)
-    powers[i] = find_share_power(measure_distance(largest, given[i] * how->factor), how->terms);
-  for (int64_t i = 0; i < count; i++) sum += nearbyint(powers[i] * how->one);
-  return sum;
-}
-
-/* No number where one of them is none. */
-static double find_largest(const float *restrict given, double factor, int64_t width) {
-  double largest = given[0] * factor;
-  for (int64_t i = 1; i < width; i++) {
-    const double number = given[i] * factor;
-    largest = number > largest || number != number ? number : largest;
-  }
-  return largest;
-}
-
-/* Powers of long rows are found twice: first for their sum. */
-static void share_halves(const HalfShares *how, const float *restrict given, float *restrict out, int64_t width) {
-  const double largest = find_largest(given, how->factor, width);
-  double powers[BLOCK], sum = 0;
-  if (!(fabs(largest) < INFINITY)) {
-    for (int64_t i = 0; i < width; i++) out[i] = NAN;
-    return;
-  }
-  for (int64_t at = 0; at < width; at += BLOCK)
-    sum += find_share_powers(how, given + at, largest, powers, width - at < BLOCK ? width - at : BLOCK);
-  const double inverse = invert_sum(sum / how->one);
-  for (int64_t at = 0; at < width; at += BLOCK) {
-    const int64_t count = width - at < BLOCK ? width - at : BLOCK;
-    if (width > BLOCK) find_share_powers(how, given + at, largest, powers, count);
-    for (int64_t i = 0; i < count; i++)
-      out[at + i] = round_half((width < FEWEST_ROUNDED ? powers[i] : round_half(powers[i])) * inverse);
-  }
-}
-
-static Status compute_half_shares(void *state, void *context) {
-  Shape shape, ignored;
-  const float *given = read_input(context, 0, &shape);
-  const double *numbers = read_input(context, 1, &ignored);
-  const HalfShares how = {numbers[0], numbers[1], numbers + 2};
-  float *out = make_output(context, 0, &shape);
-  int64_t width;
-  (void)state;
-  if (shape.count == 0) return NULL;
-  if (out == NULL) return fail();
-  const int64_t rows = count_rows(&shape, &width);
-  for (int64_t row = 0; row < rows; row++) share_halves(&how, given + row * width, out + row * width, width);
-  return NULL;
 }
 
 /* What a table has for each number; it has one for all that there may be. */
