@@ -156,12 +156,15 @@ def _halve_line(graph: Graph, node: Node) -> None:
 
 
 def _invert_divisor(graph: Graph, node: Node) -> None:
-    """A quotient is a product with the reciprocal, of 11 bits: of a constant number the nearest one."""
+    """A quotient is a product with the reciprocal, of 11 bits: of a single number the nearest one."""
     divisor = node.inputs[1]
     inverse, numbers = graph.fresh_name(divisor), graph.constants.get(divisor)
     if numbers is not None and numbers.size == 1 and np.all(np.abs(numbers) >= LEAST_INVERTED):
         nearest = (1 / numbers.astype(np.float16).astype(np.float32)).astype(np.float16)
         graph.add_constant(inverse, nearest.astype(np.float32), graph.types[divisor])
+    elif set(graph.types[divisor].shape) <= {1}:
+        one = graph.add_constant(graph.fresh_name(divisor), np.ones((1,), np.float32))
+        graph.add(Node(inverse, ElementWiseDivide(), [one, divisor], [inverse]), [graph.types[divisor]])
     else:
         graph.add(Node(inverse, Reciprocal(), [divisor], [inverse]), [graph.types[divisor]])
     graph.set_input(node, 1, inverse)

@@ -22,6 +22,7 @@ from edgewright.backends.htp.wide_moves import rescale_wide
 from edgewright.backends.htp.wide_products import WIDE_BITS, cut_wide, split_input
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
+from edgewright.ir.types import TensorType
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.reduce import ReduceMean, ReduceSum
 
@@ -89,16 +90,16 @@ def _smooth_wide(x: Encoding, y: Encoding, value: str, places: int) -> SumForm |
 
 
 def average_axes(graph: Graph, node: Node) -> SumForm | None:
-    """A mean along axes; of 16 bits only those over whole images are not sums like others."""
+    """A mean along axes; only those over whole images are not sums like others."""
     x, y = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
     if x.encoding is None or y.encoding is None or not x.is_static:
         return None
     axes, places = cast("ReduceMean", node.op).axes, _count_places(graph, node)
-    if not is_wide(x):
-        return _average(x.encoding, y.encoding, node.inputs[0], places)
     if places == 1 or _is_whole_image(x.static_shape(), axes):
-        return _average_wide(graph, node, places)
-    return _add_up(x.encoding, y.encoding, node.inputs[0], places, is_mean=True)
+        if is_wide(x):
+            return _average_wide(graph, node, places)
+        return _average(x.encoding, y.encoding, node.inputs[0], places)
+    return _add_up(x, y.encoding, node.inputs[0], places, is_mean=True)
 
 
 def _count_places(graph: Graph, node: Node) -> int:
@@ -120,35 +121,23 @@ def sum_axes(graph: Graph, node: Node) -> SumForm | None:
     if x.encoding is None or y.encoding is None or not x.is_static:
         return None
     places = _count_places(graph, node)
-    add_up = _add_up if is_wide(x) else _add_up_bytes
-    return add_up(x.encoding, y.encoding, node.inputs[0], places)
+    return _add_up(x, y.encoding, node.inputs[0], places)
 
 
-def _add_up_bytes(x: Encoding, y: Encoding, value: str, places: int) -> SumForm | None:
-    """Sums times a factor of 15 bits, halves up; of a large one what the offsets add goes up."""
-    ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
+def _add_up(x: TensorType, y: Encoding, value: str, places: int, *, is_mean: bool = False) -> SumForm | None:
+    """Sums times a factor of 15 bits: of a large one what the offsets add goes up, small ones of 16 bits do."""
+    if x.encoding is None:
+        return None
+    ratio = float(np.float32(x.encoding.scales[0]) / np.float32(y.scales[0])) / (places if is_mean else 1)
     if not (np.isfinite(ratio) and ratio > 0):
         return None
-    factor = keep_bits(ratio * SMALLER_BYTE)
-    offset = places * x.offsets[0] * factor
-    added = np.asarray(0.5 if ratio < SMALL_RATIO else np.ceil(offset) - offset + 0.5)
-    steps = (Step("Mul", np.asarray(factor)), Step("Add", added), *ROUND_UP[1:])
-    return SumForm({value: Encoding((1.0,), x.offsets)}, {}, steps, factors={value: 1.0})
-
-
-def _add_up(
-    x: Encoding, y: Encoding, value: str, places: int, *, is_mean: bool = False
-) -> SumForm | None:
-    """Sums times a factor of 15 bits: small ones go up to the next step, of others what the offsets add."""
-    ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0])) / (places if is_mean else 1)
-    if not (np.isfinite(ratio) and ratio > 0):
-        return None
-    factor = keep_bits(ratio * SMALLER)
-    offset = places * x.offsets[0] * factor
-    added = np.asarray(1.0 if ratio < SMALL_RATIO else np.ceil(offset) - offset + 0.5)
+    smaller, least = (SMALLER, 1.0) if is_wide(x) else (SMALLER_BYTE, 0.5)
+    factor = keep_bits(ratio * smaller)
+    offset = places * x.encoding.offsets[0] * factor
+    added = np.asarray(least if ratio < SMALL_RATIO else np.ceil(offset) - offset + 0.5)
     scaled = (Step("Mul", np.asarray(factor)), Step("Add", added), *ROUND_UP[1:])
     whole = (Step("Mul", np.asarray(float(places))), Step("Round")) if is_mean else ()
-    return SumForm({value: Encoding((1.0,), x.offsets)}, {}, (*whole, *scaled), factors={value: 1.0})
+    return SumForm({value: Encoding((1.0,), x.encoding.offsets)}, {}, (*whole, *scaled), factors={value: 1.0})
 
 
 def _average_wide(graph: Graph, node: Node, places: int) -> SumForm | None:
