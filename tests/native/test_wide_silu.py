@@ -6,7 +6,7 @@ import pytest
 from edgewright.backends.base import RunOptions
 from edgewright.backends.htp import HtpSimBackend
 from edgewright.ops import reference
-from edgewright.ops.activation import Sigmoid
+from edgewright.ops.activation import Relu, Sigmoid
 from edgewright.ops.conv import Conv2d
 from edgewright.ops.elementwise import ElementWiseMultiply
 from edgewright.ops.rearrange import Transpose
@@ -50,3 +50,16 @@ def test_the_product_of_a_value_and_its_sigmoid_is_right(size, is_lost, is_turne
     # A Sigmoid has 15 bits.
     assert np.abs(found[name].astype(int) - exact).max() <= 12
     assert PASSES["separate_gates"].function(graph) == is_lost
+
+
+@pytest.mark.parametrize("size", [(10, 10, 32), (16, 16, 64)])
+def test_a_sigmoid_that_others_read_is_right_as_well(size):
+    net = RandomNet("w8a16", np.random.default_rng(3))
+    value, weights = net.add_input(1, *size), net.add_weights(1, 1, size[2], size[2], axis=3)
+    value = net.add(POINT, value, weights, net.add_bias(value, weights))
+    gate = net.add(Sigmoid(), value)
+    graph, feed = net.finish(net.add(ElementWiseMultiply(), value, gate), net.add(Relu(), gate))
+    (found,) = emulate([graph], [feed])
+    simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
+    for name in graph.outputs:
+        assert np.abs(simulated[name].astype(int) - found[name]).max() <= 2

@@ -84,9 +84,7 @@ def _add_powers(powers: Array) -> Held:
     for at in range(LANES, rows.shape[-1], LANES):
         total = total + read_stored(rows[..., at : at + LANES])
     while total.numbers.shape[-1] > 1:
-        first, second = (
-            Held(total.numbers[..., place::2], total.units[..., place::2]) for place in range(2)
-        )
+        first, second = (Held(total.numbers[..., place::2], total.units[..., place::2]) for place in range(2))
         total = first + second
     return total
 

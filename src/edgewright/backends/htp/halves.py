@@ -111,7 +111,11 @@ def with_halves(graph: Graph, outputs: Collection[str]) -> Graph:
     replace_dtypes(wide, {DType.FLOAT_16: DType.FLOAT_32}, _widened)
     for node in wide.nodes:
         # Results of the graph become real numbers outside.
-        if isinstance(node.op, Convert) and node.op.dtype == DType.FLOAT_32 and node.outputs[0] not in outputs:
+        if (
+            isinstance(node.op, Convert)
+            and node.op.dtype == DType.FLOAT_32
+            and node.outputs[0] not in outputs
+        ):
             read_bytes_coarsely(wide, node)
         rewrite = REWRITES.get(type(node.op.specific()))
         if node.op.is_product and not _is_factor(wide, node):

@@ -24,12 +24,12 @@ def separate_gates(graph: Graph) -> int:
     return rewrite_each(graph, _separate)
 
 
-def find_gated(graph: Graph, node: Node) -> str:
-    """The value that is multiplied with its own sigmoid; "" where none is."""
+def find_gated(graph: Graph, node: Node, *, is_shared: bool = False) -> str:
+    """The value that is multiplied with its own sigmoid, which others may read as well; "" where none is."""
     for value, gate in (node.inputs, node.inputs[::-1]):
         maker = graph.producer(gate)
         if maker is not None and type(maker.op) is Sigmoid and maker.inputs == [value]:
-            return value if graph.is_used_once(gate) else ""
+            return value if is_shared or graph.is_used_once(gate) else ""
     return ""
 
 
@@ -46,7 +46,7 @@ def is_gated_wrongly(graph: Graph, value: str) -> bool:
 def _separate(graph: Graph, node: Node) -> bool:
     if type(node.op.specific()) is not ElementWiseMultiply:
         return False
-    value = find_gated(graph, node)
+    value = find_gated(graph, node, is_shared=True)
     if not value or not is_gated_wrongly(graph, value):
         return False
     index = 1 - node.inputs.index(value)
