@@ -39,3 +39,18 @@ def test_steep_slopes_are_multiplied_with_all_bits_of_the_ratio(steepest):
     for (graph, feed), emulated in zip(finished, found, strict=True):
         simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
         np.testing.assert_array_equal(simulated[graph.outputs[0]], emulated[graph.outputs[0]])
+
+
+@pytest.mark.parametrize("slope", [0.01, 0.1, 0.25])
+def test_one_slope_for_all_channels_is_a_table(slope):
+    finished = []
+    for number in range(6):
+        net = RandomNet("w8a8", np.random.default_rng(number))
+        value = net.add_input(1, 16, 16, 32, spread=1.0 + number)
+        graph, feed = net.finish(net.add(Prelu(), value, net.add_constant(np.full(1, slope))))
+        places = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1)
+        finished.append((graph, {name: np.broadcast_to(places, x.shape).copy() for name, x in feed.items()}))
+    found = emulate([graph for graph, _ in finished], [feed for _, feed in finished])
+    for (graph, feed), emulated in zip(finished, found, strict=True):
+        simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
+        np.testing.assert_array_equal(simulated[graph.outputs[0]], emulated[graph.outputs[0]])

@@ -83,13 +83,13 @@ def find_number(graph: Graph, node: Node) -> str:
 
 
 def _tabulate(graph: Graph, node: Node, value: str, function: Callable[[Array], Array]) -> SumForm | None:
-    """All results of an input of 8 bits, each rounded once."""
+    """All results of an input of 8 bits, each rounded once, halves to the even one."""
     x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
     if x is None or y is None:
         return None
     with np.errstate(over="ignore"):
         real = function((np.arange(LAST + 1) + float(x.offsets[0])) * x.scales[0])
-    stored = np.clip(np.floor(real / y.scales[0] + 0.5) - y.offsets[0], 0, LAST)
+    stored = np.clip(np.rint(real / y.scales[0]) - y.offsets[0], 0, LAST)
     return SumForm({value: x}, table=stored.astype(np.uint8))
 
 
@@ -141,12 +141,17 @@ def move_values(graph: Graph, node: Node) -> SumForm | None:
 
 
 def bend_values(graph: Graph, node: Node) -> SumForm | None:
-    """Numbers below zero have factors of their own: products with slopes of 15 bits, cut."""
+    """Numbers below zero have factors of their own: products with slopes of 15 bits, cut.
+
+    With one slope there is a table of all results.
+    """
     value, slope = node.inputs
     x, slopes, y = (graph.types[name].encoding for name in (value, slope, node.outputs[0]))
     if x is None or y is None or slopes is None or slope not in graph.constants:
         return None
     real = slopes.decode(graph.constants[slope]).astype(np.float64)
+    if real.size == 1:
+        return _tabulate(graph, node, value, lambda numbers: np.where(numbers < 0, real.item() * numbers, numbers))
     # Of all that slopes could be.
     steepest = slopes.scales[0] * max(-slopes.offsets[0], LAST + slopes.offsets[0])
     ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
