@@ -8,6 +8,7 @@ from edgewright.backends.htp.folded_scales import with_folded_scales
 from edgewright.backends.htp.fusions import with_fusions
 from edgewright.backends.htp.halves import EXACT_HALVES, HALVES, with_halves
 from edgewright.backends.htp.library_kernels import with_library_kernels
+from edgewright.backends.htp.number_tables import with_joined_numbers
 from edgewright.backends.htp.phases import with_phases
 from edgewright.backends.htp.signs import with_unsigned
 from edgewright.backends.htp.wide_factors import with_raised_scales, with_wide_factors
@@ -35,7 +36,7 @@ class HtpSimBackend:
             with_wide_factors(with_raised_scales(with_filtered_pools(with_steps(graph, outputs)))), outputs
         )
         halved = with_halves(plain, outputs)
-        fused = with_phases(with_fusions(halved)) if self.arithmetic else halved
+        fused = with_phases(with_fusions(with_joined_numbers(halved))) if self.arithmetic else halved
         ready = with_library_kernels(fused, graph)
         halves = EXACT_HALVES if self.arithmetic else HALVES
         return CpuSession(ready, options, Rounding(self.arithmetic, halves))

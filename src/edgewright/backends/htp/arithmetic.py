@@ -13,7 +13,6 @@ from edgewright.backends.htp.element_sums import (
     bend_values,
     choose_values,
     divide_values,
-    find_number,
     move_values,
     multiply_values,
     negate_values,
@@ -22,6 +21,7 @@ from edgewright.backends.htp.fused_activations import pass_bent, pass_gated
 from edgewright.backends.htp.matrices import multiply_matrices
 from edgewright.backends.htp.mean_sums import average_axes, average_places, sum_axes
 from edgewright.backends.htp.norm_sums import scale_channels, scale_channels_wide
+from edgewright.backends.htp.number_tables import find_number
 from edgewright.backends.htp.products import round_product
 from edgewright.backends.htp.requantize import (
     is_byte,

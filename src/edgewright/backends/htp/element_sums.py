@@ -7,6 +7,7 @@ import numpy as np
 from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.byte_quotients import divide_bytes
 from edgewright.backends.htp.flat_values import is_rounded_once
+from edgewright.backends.htp.number_tables import find_number, is_beside_table, read_number
 from edgewright.backends.htp.requantize import (
     BENT_PARTS,
     add_number,
@@ -41,7 +42,7 @@ def multiply_values(graph: Graph, node: Node) -> SumForm | None:
     number = find_number(graph, node)
     if number:
         # A table of all results, unless it is positive.
-        return _scale_values(graph, node, number) if _read_number(graph, number) > 0 else None
+        return _scale_values(graph, node, number) if read_number(graph, number) > 0 else None
     a, b, y = (kind.encoding for kind in types if kind.encoding is not None)
     steps = _multiply(a, b, y)
     whole = {name: Encoding((1.0,), e.offsets) for name, e in zip(node.inputs, (a, b), strict=True)}
@@ -71,15 +72,9 @@ def divide_values(graph: Graph, node: Node) -> SumForm | None:
     """A quotient by a positive number is a product with its reciprocal; of one number it is a plain table."""
     first, second = node.inputs
     number = find_number(graph, node)
-    if number == second and _read_number(graph, number) > 0:
+    if number == second and read_number(graph, number) > 0:
         return _scale_values(graph, node, number, is_quotient=True)
     return None if first in (second, number) else divide_bytes(graph, node)
-
-
-def find_number(graph: Graph, node: Node) -> str:
-    """The constant of one number that is an operand; "" where none is."""
-    numbers = (v for v in node.inputs if v in graph.constants and graph.constants[v].size == 1)
-    return next(numbers, "")
 
 
 def _tabulate(graph: Graph, node: Node, value: str, function: Callable[[Array], Array]) -> SumForm | None:
@@ -93,19 +88,15 @@ def _tabulate(graph: Graph, node: Node, value: str, function: Callable[[Array], 
     return SumForm({value: x}, table=stored.astype(np.uint8))
 
 
-def _read_number(graph: Graph, name: str) -> float:
-    encoding = graph.types[name].encoding
-    assert encoding is not None
-    return float(encoding.decode(graph.constants[name]).reshape(()))
-
-
 def _scale_values(graph: Graph, node: Node, number: str, *, is_quotient: bool = False) -> SumForm | None:
     """Values times one number only get another scale."""
     value = next(name for name in node.inputs if name != number)
     x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
     if x is None or y is None:
         return None
-    real = _read_number(graph, number)
+    real = read_number(graph, number)
+    if is_beside_table(graph, value, node.outputs[0]):
+        return _tabulate(graph, node, value, lambda x: x / real if is_quotient else x * real)
     way = find_rescaling(x.scales[0] * (1 / real if is_quotient else real) / y.scales[0])
     if way is None:
         return None
@@ -151,7 +142,9 @@ def bend_values(graph: Graph, node: Node) -> SumForm | None:
         return None
     real = slopes.decode(graph.constants[slope]).astype(np.float64)
     if real.size == 1:
-        return _tabulate(graph, node, value, lambda numbers: np.where(numbers < 0, real.item() * numbers, numbers))
+        return _tabulate(
+            graph, node, value, lambda numbers: np.where(numbers < 0, real.item() * numbers, numbers)
+        )
     # Of all that slopes could be.
     steepest = slopes.scales[0] * max(-slopes.offsets[0], LAST + slopes.offsets[0])
     ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))

@@ -34,6 +34,8 @@ def is_flat_operand(graph: Graph, value: str, made: str) -> bool:
 def is_rounded_once(graph: Graph, value: str, made: str) -> bool:
     """Whether 8 bits times a number are rounded once: flat ones, between products, and before a function."""
     readers, maker = graph.consumers(made), graph.producer(value)
+    if maker is not None and (maker.op.is_clamp or maker.op.is_fused_on_htp):
+        maker = graph.producer(maker.inputs[0])
     if any(reader.op.specific().htp_work == HtpWork.CURVE for reader in readers):
         return True
     is_made = maker is not None and maker.op.is_product
