@@ -8,6 +8,7 @@ from edgewright.backends.htp import HtpSimBackend
 from edgewright.ops.activation import HardSwish, Prelu
 from edgewright.ops.conv import DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
+from edgewright.ops.resize import ResizeBilinear
 from tests.native.equality import emulate
 from tests.native.random_nets import RandomNet
 
@@ -42,3 +43,12 @@ def test_a_hard_swish_behind_depthwise_sums_is_right_in_all_places(height, width
     sums = net.add(op, value, weights, net.add_bias(value, weights))
     simulated, emulated = run_both(net, net.add(HardSwish(), sums))
     np.testing.assert_array_equal(simulated, emulated)
+
+
+@pytest.mark.parametrize("size", [(16, 64, 8), (8, 72, 1), (64, 64, 4), (16, 63, 8), (16, 64, 9)])
+def test_wide_images_with_few_channels_are_enlarged_in_single_precision(size):
+    net = RandomNet("fp16", np.random.default_rng(3))
+    op = ResizeBilinear(size=(2 * size[0], 2 * size[1]), half_pixel_centers=True)
+    simulated, emulated = run_both(net, net.add(op, net.add_input(1, *size)))
+    # One element in a thousand is beside, by a float.
+    assert np.mean(simulated == emulated) >= (0.997 if size[1] > 63 and size[2] < 9 else 1)

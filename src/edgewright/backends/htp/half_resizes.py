@@ -9,8 +9,11 @@ import numpy as np
 from edgewright.backends.cpu.compiled import DOMAIN, find_kernels
 from edgewright.backends.cpu.registry import NotOnEngine
 from edgewright.backends.cpu.writer import Writer
+from edgewright.backends.htp.half_means import Held, widen
+from edgewright.backends.htp.half_norms import multiply_held
 from edgewright.backends.htp.half_vectors import Halves, blend, read_halves
 from edgewright.backends.htp.library_op import LibraryOp
+from edgewright.backends.htp.odd_floats import round_half
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Node
 from edgewright.ir.op import Op
@@ -19,6 +22,7 @@ from edgewright.ops.resize import ResizeBilinear
 from edgewright.ops.resize_axis import Transformation, positions
 
 CENTRED, LARGER = 2, (2, 4)
+FEW_CHANNELS, MANY_COLUMNS = 8, 64
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,14 @@ def is_enlarged(op: Op, given: Sequence[TensorType], made: Sequence[TensorType])
 def enlarge_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     """Along rows first."""
     rows, columns = _find_axes(op)
+    if _is_shallow(op):
+        return [_enlarge_shallow(arrays[0], rows, columns)]
     return [(_enlarge_centred if _is_centred(op) else _enlarge_from_corner)(arrays[0], rows, columns)]
 
 
 def write_enlarged(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str:
-    """A kernel of ours has both ways."""
-    if find_kernels() is None or w.graph.types[node.inputs[0]].dtype != DType.FLOAT_32:
+    """A kernel of ours has both ways; few channels are computed by numpy."""
+    if _is_shallow(op) or find_kernels() is None or w.graph.types[node.inputs[0]].dtype != DType.FLOAT_32:
         raise NotOnEngine
     rows, columns = (
         w.constant(np.stack([places.first, places.second, places.shares], 1).astype(np.float64))
@@ -64,6 +70,12 @@ def write_enlarged(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> s
     )
     centred = w.scalar(float(_is_centred(op)), DType.FLOAT_64)
     return w.node("EnlargeHalves", inputs[0], rows, columns, centred, domain=DOMAIN)
+
+
+def _is_shallow(op: LibraryOp) -> bool:
+    """Whether an image has another kernel: few channels, many columns."""
+    columns, channels = op.given[0].static_shape()[2:]
+    return _is_centred(op) and channels <= FEW_CHANNELS and columns >= MANY_COLUMNS
 
 
 def _is_centred(op: LibraryOp) -> bool:
@@ -94,6 +106,20 @@ def _enlarge_centred(image: Array, rows: Between, columns: Between) -> Array:
         blended = blend(first, second, places.shares.reshape(shape)).store()
         image = np.where(places.is_copy().reshape(shape), first.numbers, blended)
     return image
+
+
+def _enlarge_shallow(image: Array, rows: Between, columns: Between) -> Array:
+    """The same in vectors of single precision, without a float between."""
+    held = widen(image.astype(np.float64))
+    for axis, places in ((2, columns), (1, rows)):
+        sides = [
+            Held(np.take(held.numbers, side, axis), np.take(held.units, side, axis))
+            for side in (places.first, places.second)
+        ]
+        shape = [-1 if other == axis else 1 for other in range(image.ndim)]
+        shares = widen(places.shares.reshape(shape))
+        held = multiply_held(sides[1] + Held(-sides[0].numbers, sides[0].units), shares) + sides[0]
+    return round_half(held.numbers)
 
 
 def _enlarge_from_corner(image: Array, rows: Between, columns: Between) -> Array:
