@@ -11,7 +11,10 @@ from edgewright.ir.types import TensorType
 from edgewright.ops.norm import LayerNorm
 from tests.native.equality import emulate
 
-SHAPES = (((1, 16, 50, 12), 3), ((1, 16, 50, 31), 3), ((1, 96, 21), 1), ((1, 256, 16), 1), ((1, 16, 64, 16), 2))
+SHAPES = (
+    *(((1, 16, 50, 12), 3), ((1, 16, 50, 31), 3)),
+    *(((1, 96, 21), 1), ((1, 256, 16), 1), ((1, 16, 64, 16), 2)),
+)
 
 
 @pytest.mark.parametrize(("shape", "axis"), SHAPES)

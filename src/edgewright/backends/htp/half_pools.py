@@ -114,14 +114,14 @@ def smooth_small_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
 
 def _find_shares(height: int, width: int) -> Array:
     """What those that are there count for around each place."""
-    return np.vectorize(find_share)(_add_around(np.ones((1, height, width, 1))))
+    return np.asarray(np.vectorize(find_share)(_add_around(np.ones((1, height, width, 1)))))
 
 
 def _add_around(image: Array) -> Array:
     height, width = image.shape[1:3]
     padded = np.pad(image, ((0, 0), *AROUND, (0, 0)))
     rows, columns = map(range, SMOOTHED)
-    return np.sum([padded[:, y : y + height, x : x + width] for y in rows for x in columns], axis=0)
+    return np.asarray(sum(padded[:, y : y + height, x : x + width] for y in rows for x in columns))
 
 
 def _choose(chosen: Array, first: Halves, second: Halves) -> Halves:
