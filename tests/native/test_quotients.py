@@ -28,6 +28,22 @@ def test_simulation_and_emulator_agree(divisors):
     np.testing.assert_array_equal(simulated[graph.outputs[0]], found[graph.outputs[0]])
 
 
+@pytest.mark.parametrize("shape", [(1,), (1, 1, 1)])
+def test_one_number_that_is_no_constant_has_the_nearest_reciprocal(shape):
+    random, graph = np.random.default_rng(0), Graph("g")
+    kinds = {"a": TensorType((1, 64, 32), DType.FLOAT_16), "b": TensorType(shape, DType.FLOAT_16)}
+    for name, kind in kinds.items():
+        graph.add_input(name, kind)
+    graph.add(Node("n", ElementWiseDivide(), ["a", "b"], ["y"]), [kinds["a"]])
+    graph.outputs = ["y"]
+    dividends = random.normal(size=(1, 64, 32)).astype(np.float16)
+    for divisor in np.exp(random.normal(size=12)):
+        feed = {"a": dividends, "b": np.full(shape, divisor, np.float16)}
+        (found,) = emulate([graph], [feed])
+        simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
+        np.testing.assert_array_equal(simulated["y"], found["y"])
+
+
 @pytest.mark.parametrize("lowest", [(-128, 0), (-77, -199), (-255, -13)])
 def test_quotients_of_all_bytes_are_the_emulators(lowest):
     places = np.arange(256, dtype=np.uint8)

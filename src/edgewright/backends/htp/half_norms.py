@@ -16,13 +16,13 @@ from edgewright.backends.htp.half_means import Held, hold, widen
 from edgewright.backends.htp.library_op import LibraryOp
 from edgewright.backends.htp.odd_floats import WIDE_BITS, find_unit, round_half
 from edgewright.core.numbers import Array, DType
+from edgewright.ir.dims import Dim
 from edgewright.ir.graph import Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
 from edgewright.ops.norm import LayerNorm
 
-# Numbers that are measured side by side, and those of a row that are measured together; shorter rows are
-# measured in another way.
+# Numbers that are measured side by side, and those of a row that are measured together.
 LANES, BLOCK = 32, 256
 # What half the bits of a number are taken from for a guess at one over its root; turns of Newton's method.
 GUESS, TURNS = 0x5F375A86, 3
@@ -51,30 +51,41 @@ class Moments:
 
 def is_row_norm(op: Op, given: Sequence[TensorType], made: Sequence[TensorType]) -> bool:
     """Whether rows of floats are normalized, weighed and moved."""
-    x = given[0]
+    x, axes = given[0], cast("LayerNorm", op).axes
     is_half = all(kind.dtype.is_float for kind in (*given, *made)) and len(given) == OPERANDS
-    is_last = cast("LayerNorm", op).axes == (x.rank - 1,)
-    return is_half and is_last and isinstance(x.shape[-1], int) and x.shape[-1] >= LANES
+    return is_half and len(axes) == 1 and _is_known_length(x.shape[axes[0]])
+
+
+def _is_known_length(count: Dim) -> bool:
+    """Short rows whose length is a power of two are measured in another way."""
+    return isinstance(count, int) and (count >= LANES or count & (count - 1) != 0)
 
 
 def normalize_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     """What a number is more than the mean, times one over the root with the weight, plus the bias."""
-    rows, weights, bias = (array.astype(np.float64) for array in arrays)
+    given, weights, bias = (array.astype(np.float64) for array in arrays)
+    norm = cast("LayerNorm", op.op)
+    rows = np.moveaxis(given, norm.axes[0], -1)
     moments = measure_rows(rows)
-    epsilon = read_stored(np.float32(cast("LayerNorm", op.op).epsilon))
+    epsilon = read_stored(np.float32(norm.epsilon))
     share = read_stored(np.float32(1) / moments.counts)
     variances = multiply_stored(read_stored(moments.squares), share) + epsilon
     factors = multiply_held(read_stored(invert_roots(variances.numbers)), widen(weights))
     distances = widen(rows) + read_stored(-moments.means)
-    return [round_half((multiply_held(distances, factors) + widen(bias)).numbers)]
+    normalized = round_half((multiply_held(distances, factors) + widen(bias)).numbers)
+    return [np.moveaxis(normalized, -1, norm.axes[0])]
 
 
 def write_half_norm(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str:
-    """A kernel of ours has a row at a time."""
+    """A kernel of ours has a row of the last axis at a time."""
     if find_kernels() is None or any(w.graph.types[value].dtype != DType.FLOAT_32 for value in node.inputs):
         raise NotOnEngine
-    epsilon = w.constant(np.asarray([np.float32(cast("LayerNorm", op.op).epsilon)], np.float64))
-    return w.node("NormalizeHalves", *inputs, epsilon, domain=DOMAIN)
+    norm, rank = cast("LayerNorm", op.op), op.given[0].rank
+    order = [*(axis for axis in range(rank) if axis != norm.axes[0]), norm.axes[0]]
+    epsilon = w.constant(np.asarray([np.float32(norm.epsilon)], np.float64))
+    rows = w.transpose(inputs[0], order)
+    normalized = w.node("NormalizeHalves", rows, *inputs[1:], epsilon, domain=DOMAIN)
+    return w.transpose(normalized, [order.index(place) for place in range(rank)])
 
 
 def measure_rows(rows: Array) -> Moments:

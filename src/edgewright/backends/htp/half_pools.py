@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from math import prod
+from operator import lt
 from typing import cast
 
 import numpy as np
@@ -36,9 +37,22 @@ def is_tiled(op: Op, given: Sequence[TensorType], made: Sequence[TensorType]) ->
 
 def is_smoothed(op: Op, given: Sequence[TensorType], made: Sequence[TensorType]) -> bool:
     """Whether each place is the mean of those around it that are there."""
+    return _is_around(op, given, made) and not _is_small(given[0])
+
+
+def is_small_smoothed(op: Op, given: Sequence[TensorType], made: Sequence[TensorType]) -> bool:
+    """Whether this is so in an image that is shorter or narrower than the window."""
+    return _is_around(op, given, made) and _is_small(given[0])
+
+
+def _is_around(op: Op, given: Sequence[TensorType], made: Sequence[TensorType]) -> bool:
     pool = cast("PoolAvg2d", op)
     is_around = pool.filter_size == SMOOTHED and pool.stride == (1, 1) and pool.pad_amount == AROUND
     return is_around and not pool.count_pad_for_edges and _is_half(given, made)
+
+
+def _is_small(kind: TensorType) -> bool:
+    return any(map(lt, kind.static_shape()[1:3], SMOOTHED))
 
 
 def average_tiles(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
@@ -89,9 +103,25 @@ def smooth_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     is_even = np.arange(height).reshape(-1, 1, 1) % 2 == 0
     columns = _choose(is_even, (here + below) + above, (above + here) + below)
     left, middle, right = (_cut(columns, start, width) for start in range(3))
-    places = np.pad(np.ones((1, height, width, 1)), edges)
-    count = sum(places[:, y : y + height, x : x + width] for y in range(3) for x in range(3))
-    return [((left + middle) + right).weigh(np.vectorize(find_share)(count)).store()]
+    return [((left + middle) + right).weigh(_find_shares(height, width)).store()]
+
+
+def smooth_small_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """As a filter: the exact sum is shared out, and rounded once."""
+    del op
+    return [round_half(_add_around(arrays[0].astype(np.float64)) * _find_shares(*arrays[0].shape[1:3]))]
+
+
+def _find_shares(height: int, width: int) -> Array:
+    """What those that are there count for around each place."""
+    return np.asarray(np.vectorize(find_share)(_add_around(np.ones((1, height, width, 1)))))
+
+
+def _add_around(image: Array) -> Array:
+    height, width = image.shape[1:3]
+    padded = np.pad(image, ((0, 0), *AROUND, (0, 0)))
+    rows, columns = map(range, SMOOTHED)
+    return np.asarray(sum(padded[:, y : y + height, x : x + width] for y in rows for x in columns))
 
 
 def _choose(chosen: Array, first: Halves, second: Halves) -> Halves:

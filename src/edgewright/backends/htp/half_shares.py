@@ -1,8 +1,8 @@
 """Softmax in half precision, as HTP computes it in vectors of single precision.
 
-A power is made as a float by its bits: a number times 2^23 is the place of its exponent and mantissa, and a cubic
-of the mantissa's upper bits bends the line between powers of two. Sums and what divides by them are held as in
-other vectors.
+A power is made as a float by its bits: a number times 2^23 is the place of its exponent and mantissa, and a
+cubic of the mantissa's upper bits bends the line between powers of two. Sums, and what divides by them, are
+held as in other vectors.
 """
 
 from collections.abc import Sequence

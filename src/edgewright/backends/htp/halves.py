@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -161,16 +162,20 @@ def _halve_line(graph: Graph, node: Node) -> None:
 
 def _invert_divisor(graph: Graph, node: Node) -> None:
     """A quotient is a product with the reciprocal, of 11 bits: of a single number the nearest one."""
-    divisor = node.inputs[1]
+    dividend, divisor = node.inputs
     inverse, numbers = graph.fresh_name(divisor), graph.constants.get(divisor)
-    if numbers is not None and numbers.size == 1 and np.all(np.abs(numbers) >= LEAST_INVERTED):
+    kind = graph.types[divisor]
+    is_single = kind.is_static and prod(kind.static_shape()) == 1
+    if is_single and dividend in graph.constants and np.all(graph.constants[dividend] == 1):
+        return
+    if is_single and numbers is not None and np.all(np.abs(numbers) >= LEAST_INVERTED):
         nearest = (1 / numbers.astype(np.float16).astype(np.float32)).astype(np.float16)
-        graph.add_constant(inverse, nearest.astype(np.float32), graph.types[divisor])
-    elif set(graph.types[divisor].shape) <= {1}:
-        one = graph.add_constant(graph.fresh_name(divisor), np.ones((1,), np.float32))
-        graph.add(Node(inverse, ElementWiseDivide(), [one, divisor], [inverse]), [graph.types[divisor]])
+        graph.add_constant(inverse, nearest.astype(np.float32), kind)
+    elif is_single and numbers is None:
+        one = graph.add_constant(graph.fresh_name(divisor), np.ones(1, np.float32))
+        graph.add(Node(inverse, ElementWiseDivide(), [one, divisor], [inverse]), [kind])
     else:
-        graph.add(Node(inverse, Reciprocal(), [divisor], [inverse]), [graph.types[divisor]])
+        graph.add(Node(inverse, Reciprocal(), [divisor], [inverse]), [kind])
     graph.set_input(node, 1, inverse)
     node.op = ElementWiseMultiply()
 

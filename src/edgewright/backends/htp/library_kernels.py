@@ -14,9 +14,11 @@ from edgewright.backends.htp.half_means import average_halves, is_whole_mean, is
 from edgewright.backends.htp.half_norms import is_row_norm, normalize_halves, write_half_norm
 from edgewright.backends.htp.half_pools import (
     average_tiles,
+    is_small_smoothed,
     is_smoothed,
     is_tiled,
     smooth_halves,
+    smooth_small_halves,
     write_smoothing,
     write_tiles,
 )
@@ -255,6 +257,7 @@ KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
         (is_whole_pool, average_halves),
         (is_tiled, average_tiles),
         (is_smoothed, smooth_halves),
+        (is_small_smoothed, smooth_small_halves),
         (is_present_mean, average_present),
     ),
     ReduceMean: ((is_whole_mean, average_halves), (is_channel_mean, average_channels)),
