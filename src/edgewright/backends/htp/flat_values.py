@@ -1,6 +1,7 @@
 """Where HTP keeps values row after row instead of in blocks, which have kernels that round another way."""
 
 from edgewright.backends.cpu.patterns import cast_op
+from edgewright.backends.htp.library_op import LibraryOp
 from edgewright.backends.htp.requantize import is_byte
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
@@ -10,6 +11,7 @@ from edgewright.ops.matmul import MatMul
 from edgewright.ops.norm import LayerNorm
 from edgewright.ops.quant import Convert
 from edgewright.ops.rearrange import Reshape, Transpose
+from edgewright.ops.reduce_softmax import Softmax
 
 # Axes of an image, the most that blocks have, and how lengths are divided into blocks.
 IMAGE_AXES, BLOCK, FEWEST, MOST = 4, 8, 16, 64
@@ -53,8 +55,20 @@ def is_made_in_blocks(graph: Graph, value: str) -> bool:
 
 def is_scaled_in_blocks(graph: Graph, value: str, made: str) -> bool:
     """Whether 16 bits times a number are: such a value, or one that a product or a LayerNorm reads."""
-    is_read = any(node.op.is_product or cast_op(node, LayerNorm) for node in graph.consumers(made))
+    is_read = any(node.op.is_product or _stands_for(node, LayerNorm) for node in graph.consumers(made))
     return is_read or is_made_in_blocks(graph, value)
+
+
+def is_divided_in_blocks(graph: Graph, value: str, made: str) -> bool:
+    """Whether 16 bits over a number are: what a Softmax reads, and images that other blocks read, added or not."""
+    readers, maker = graph.consumers(made), graph.producer(value)
+    is_read = any(node.op.is_product or _stands_for(node, LayerNorm) for node in readers)
+    sums = [value for node in readers if _stands_for(node, ElementWiseAdd) for value in node.outputs]
+    if graph.types[made].rank < IMAGE_AXES:
+        is_read = is_read and maker is not None and maker.op.is_product
+    else:
+        readers = [*readers, *(node for value in sums for node in graph.consumers(value))]
+    return is_read or any(_stands_for(node, Softmax) for node in readers)
 
 
 def is_blocked_sum(graph: Graph, node: Node) -> bool:
@@ -67,7 +81,13 @@ def is_blocked_sum(graph: Graph, node: Node) -> bool:
 
 def _has_blocks(node: Node, other: type[Op]) -> bool:
     """Whether a node computes in blocks: products, sums, and one kind of op more."""
-    return node.op.is_product or isinstance(node.op.specific(), ElementWiseAdd | ElementWiseSubtract | other)
+    return node.op.is_product or _stands_for(node, ElementWiseAdd, ElementWiseSubtract, other)
+
+
+def _stands_for(node: Node, *kinds: type[Op]) -> bool:
+    """Whether a node is one of these ops, or what the library makes of one."""
+    op = node.op.op if isinstance(node.op, LibraryOp) else node.op
+    return isinstance(op.specific(), kinds)
 
 
 def _find_transpose(graph: Graph, maker: Node | None) -> Node | None:

@@ -1,6 +1,6 @@
 """Ops of 16 bits that compute element by element, as HTP rounds them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -9,11 +9,10 @@ from edgewright.backends.htp.element_sums import find_gated
 from edgewright.backends.htp.flat_values import is_blocked_sum, is_scaled_in_blocks
 from edgewright.backends.htp.requantize import away_from_zero
 from edgewright.backends.htp.wide_functions import UNIT_RANGE, find_sigmoid
-from edgewright.backends.htp.wide_moves import rescale_coarsely
-from edgewright.core.numbers import Array, DType
+from edgewright.backends.htp.wide_moves import find_positive, scale_coarsely
+from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.types import TensorType
 
 # The larger factor of a sum has so many bits.
 SUM_BITS = 15
@@ -90,21 +89,13 @@ def multiply_wide(graph: Graph, node: Node) -> SumForm | None:
 
 
 def _scale_in_blocks(graph: Graph, node: Node, y: Encoding) -> SumForm | None:
-    """A value in blocks times one positive number: it only gets another scale, coarsely."""
-    for value, number in (node.inputs, reversed(node.inputs)):
-        x, constant = graph.types[value].encoding, graph.constants.get(number)
-        if constant is None or constant.size != 1 or x is None or value in graph.constants:
-            continue
-        real = _decode_first(constant, graph.types[number])
-        if real > 0 and is_scaled_in_blocks(graph, value, node.outputs[0]):
-            steps = rescale_coarsely(replace(x, scales=(x.scales[0] * real,)), y) - y.offsets[0]
-            return SumForm({value: x}, table=np.clip(steps, 0, LAST).astype(np.uint16))
+    """A value in blocks times one positive number."""
+    for value, other in (node.inputs, reversed(node.inputs)):
+        x, number = graph.types[value].encoding, find_positive(graph, other)
+        is_scaled = x is not None and number and value not in graph.constants
+        if is_scaled and is_scaled_in_blocks(graph, value, node.outputs[0]):
+            return scale_coarsely(value, x, number, y)
     return None
-
-
-def _decode_first(constant: Array, kind: TensorType) -> float:
-    assert kind.encoding is not None
-    return (float(constant.reshape(-1)[0]) + kind.encoding.offsets[0]) * kind.encoding.scales[0]
 
 
 def _find_middle(a: Encoding, b: Encoding) -> int:

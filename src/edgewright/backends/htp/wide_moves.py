@@ -1,5 +1,7 @@
 """Values of 16 bits that only get another scale, as HTP rounds them: a table for each."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from edgewright.backends.cpu.sums import SumForm
@@ -14,7 +16,7 @@ INTEGERS = 1 << 16
 # Bits of a factor below a step, and how many of them products and offsets lose before they are added.
 FACTOR_BITS, LOST_BITS = 18, 15
 # Bits of the factor of values in blocks.
-COARSE_BITS = 15
+COARSE_BITS, LARGEST_PARTED, PARTS = 15, 0.5, 128
 
 
 def move_wide(graph: Graph, node: Node) -> SumForm | None:
@@ -61,11 +63,25 @@ def rescale_wide(
 
 
 def rescale_coarsely(x: Encoding, y: Encoding) -> Array:
-    """The same by a factor of 15 bits, as in blocks."""
+    """The same by a factor of 15 bits, as in blocks: of less than half a step to parts of one first."""
     ratio = x.scales[0] / y.scales[0]
     unit = 2.0 ** (int(np.floor(np.log2(ratio))) - COARSE_BITS + 1)
-    factor = np.floor(ratio / unit + 0.5) * unit
-    return _round_up((np.arange(INTEGERS) + float(x.offsets[0])) * factor)
+    steps = (np.arange(INTEGERS) + float(x.offsets[0])) * (np.floor(ratio / unit + 0.5) * unit)
+    return _round_up(_round_up(steps * PARTS) / PARTS if ratio < LARGEST_PARTED else steps)
+
+
+def find_positive(graph: Graph, value: str) -> float:
+    """The number that a constant holds, where it is a single one above zero; else 0."""
+    constant, encoding = graph.constants.get(value), graph.types[value].encoding
+    if constant is None or constant.size != 1 or encoding is None:
+        return 0.0
+    return max(0.0, (float(constant.reshape(-1)[0]) + encoding.offsets[0]) * encoding.scales[0])
+
+
+def scale_coarsely(value: str, x: Encoding, number: float, y: Encoding) -> SumForm:
+    """A value in blocks times a number: it only gets another scale."""
+    steps = rescale_coarsely(replace(x, scales=(x.scales[0] * number,)), y) - y.offsets[0]
+    return SumForm({value: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
 def _round_up(numbers: Array) -> Array:
