@@ -6,6 +6,7 @@ from edgewright.backends.htp.requantize import is_byte
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.traits import HtpWork
+from edgewright.ops.activation import Gelu, HardSwish, Relu, Relu6, Sigmoid
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
 from edgewright.ops.matmul import MatMul
 from edgewright.ops.norm import LayerNorm
@@ -16,6 +17,9 @@ from edgewright.ops.reduce_softmax import Softmax
 # Axes of an image, the most that blocks have, and how lengths are divided into blocks.
 IMAGE_AXES, BLOCK, FEWEST, MOST = 4, 8, 16, 64
 SWAPPED = (0, 2, 1, 3)
+# Functions whose results stay in the blocks of an image, and those that leave rows in the blocks of a product.
+ROW_FUNCTIONS = (Gelu, Relu, Sigmoid)
+FUNCTIONS = (*ROW_FUNCTIONS, Reshape, Transpose, HardSwish, Relu6)
 # Of the two operands and the readers of a sum, so many decide.
 NEIGHBOURS = 2
 
@@ -45,18 +49,35 @@ def is_rounded_once(graph: Graph, value: str, made: str) -> bool:
 
 def is_made_in_blocks(graph: Graph, value: str) -> bool:
     """Whether a product or a Convert from 8 bits makes a value, which may have been moved since."""
-    maker = graph.producer(value)
-    while maker is not None and isinstance(maker.op, Reshape | Transpose):
-        maker = graph.producer(maker.inputs[0])
-    if maker is None or maker.op.is_product:
-        return maker is not None
-    return cast_op(maker, Convert) is not None and is_byte(graph.types[maker.inputs[0]])
+    maker = _find_maker(graph, value, (Reshape, Transpose))
+    return maker is not None and (maker.op.is_product or _is_widening(graph, maker))
 
 
 def is_scaled_in_blocks(graph: Graph, value: str, made: str) -> bool:
-    """Whether 16 bits times a number are: such a value, or one that a product or a LayerNorm reads."""
-    is_read = any(node.op.is_product or _stands_for(node, LayerNorm) for node in graph.consumers(made))
-    return is_read or is_made_in_blocks(graph, value)
+    """Whether 16 bits times a number are: such a value or a function of it, and what another block reads."""
+    if any(node.op.is_product or _stands_for(node, LayerNorm) for node in graph.consumers(made)):
+        return True
+    if graph.types[value].rank == IMAGE_AXES:
+        return is_made_in_blocks(graph, _pass(graph, value, FUNCTIONS))
+    # Rows leave their blocks for some functions.
+    maker = _find_maker(graph, value, (Reshape, Transpose, *ROW_FUNCTIONS))
+    is_product = maker is not None and maker.op.is_product
+    return is_product or is_made_in_blocks(graph, _pass(graph, value, (Sigmoid,)))
+
+
+def _find_maker(graph: Graph, value: str, passed: tuple[type[Op], ...]) -> Node | None:
+    return graph.producer(_pass(graph, value, passed))
+
+
+def _pass(graph: Graph, value: str, passed: tuple[type[Op], ...]) -> str:
+    """The value before such ops."""
+    while (maker := graph.producer(value)) is not None and _stands_for(maker, *passed):
+        value = maker.inputs[0]
+    return value
+
+
+def _is_widening(graph: Graph, node: Node) -> bool:
+    return cast_op(node, Convert) is not None and is_byte(graph.types[node.inputs[0]])
 
 
 def is_divided_in_blocks(graph: Graph, value: str, made: str) -> bool:

@@ -7,7 +7,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.halves import HalfArithmetic
-from edgewright.backends.htp.half_conversions import read_bytes_coarsely
+from edgewright.backends.htp.half_conversions import read_as_halves
 from edgewright.backends.htp.half_functions import find_half_table
 from edgewright.backends.htp.half_pools import write_filter
 from edgewright.backends.htp.library_op import LibraryOp
@@ -101,7 +101,7 @@ def with_halves(graph: Graph, outputs: Collection[str]) -> Graph:
     for node in wide.nodes:
         # Results of the graph become real numbers outside.
         if isinstance(node.op, Convert) and node.op.dtype == DType.FLOAT_32 and node.outputs[0] not in outputs:
-            read_bytes_coarsely(wide, node)
+            read_as_halves(wide, node)
         rewrite = REWRITES.get(type(node.op.specific()))
         if node.op.is_product and not _is_factor(wide, node):
             _replace_small_bias(wide, node)
