@@ -38,7 +38,7 @@ from edgewright.backends.htp.wide_functions import (
     gate_curve,
     gate_line,
 )
-from edgewright.backends.htp.wide_moves import clamp_wide, move_wide
+from edgewright.backends.htp.wide_moves import clamp_wide, move_wide, negate_wide
 from edgewright.backends.htp.wide_norms import cut_root_norm
 from edgewright.backends.htp.wide_powers import compute_elu, raise_powers
 from edgewright.backends.htp.wide_products import multiply_wide_matrices
@@ -197,6 +197,7 @@ WIDE_RULES: dict[type[Op], Rule] = {
     RmsNorm: cut_root_norm,
     ElementWiseExp: raise_powers,
     ElementWiseLog: find_logarithms,
+    ElementWiseNeg: negate_wide,
     ElementWiseSquareRoot: extract_roots,
     Elu: compute_elu,
     Gelu: gate_curve,

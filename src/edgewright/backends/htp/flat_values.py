@@ -1,12 +1,14 @@
 """Where HTP keeps values row after row instead of in blocks, which have kernels that round another way."""
 
+from collections.abc import Callable
+
 from edgewright.backends.cpu.patterns import cast_op
 from edgewright.backends.htp.library_op import LibraryOp
 from edgewright.backends.htp.requantize import is_byte
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.traits import HtpWork
-from edgewright.ops.activation import Gelu, HardSwish, Relu, Relu6, Sigmoid
+from edgewright.ops.activation import Sigmoid
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
 from edgewright.ops.matmul import MatMul
 from edgewright.ops.norm import LayerNorm
@@ -17,9 +19,6 @@ from edgewright.ops.reduce_softmax import Softmax
 # Axes of an image, the most that blocks have, and how lengths are divided into blocks.
 IMAGE_AXES, BLOCK, FEWEST, MOST = 4, 8, 16, 64
 SWAPPED = (0, 2, 1, 3)
-# Functions whose results stay in the blocks of an image, and those that leave rows in the blocks of a product.
-ROW_FUNCTIONS = (Gelu, Relu, Sigmoid)
-FUNCTIONS = (*ROW_FUNCTIONS, Reshape, Transpose, HardSwish, Relu6)
 # Of the two operands and the readers of a sum, so many decide.
 NEIGHBOURS = 2
 
@@ -49,31 +48,43 @@ def is_rounded_once(graph: Graph, value: str, made: str) -> bool:
 
 def is_made_in_blocks(graph: Graph, value: str) -> bool:
     """Whether a product or a Convert from 8 bits makes a value, which may have been moved since."""
-    maker = _find_maker(graph, value, (Reshape, Transpose))
+    maker = graph.producer(_pass_back(graph, value, _is_move))
     return maker is not None and (maker.op.is_product or _is_widening(graph, maker))
 
 
 def is_scaled_in_blocks(graph: Graph, value: str, made: str) -> bool:
     """Whether 16 bits times a number are: such a value or a function of it, and what another block reads."""
-    if any(node.op.is_product or _stands_for(node, LayerNorm) for node in graph.consumers(made)):
+    if any(node.op.is_product or _is_kind(node, LayerNorm) for node in graph.consumers(made)):
         return True
     if graph.types[value].rank == IMAGE_AXES:
-        return is_made_in_blocks(graph, _pass(graph, value, FUNCTIONS))
+        return is_made_in_blocks(graph, _pass_back(graph, value, _is_function))
     # Rows leave their blocks for some functions.
-    maker = _find_maker(graph, value, (Reshape, Transpose, *ROW_FUNCTIONS))
+    maker = graph.producer(_pass_back(graph, value, _is_row_function))
     is_product = maker is not None and maker.op.is_product
-    return is_product or is_made_in_blocks(graph, _pass(graph, value, (Sigmoid,)))
+    return is_product or is_made_in_blocks(graph, _pass_back(graph, value, _is_sigmoid))
 
 
-def _find_maker(graph: Graph, value: str, passed: tuple[type[Op], ...]) -> Node | None:
-    return graph.producer(_pass(graph, value, passed))
-
-
-def _pass(graph: Graph, value: str, passed: tuple[type[Op], ...]) -> str:
+def _pass_back(graph: Graph, value: str, is_passed: Callable[[Node], bool]) -> str:
     """The value before such ops."""
-    while (maker := graph.producer(value)) is not None and _stands_for(maker, *passed):
+    while (maker := graph.producer(value)) is not None and is_passed(maker):
         value = maker.inputs[0]
     return value
+
+
+def _is_move(node: Node) -> bool:
+    return _is_kind(node, Reshape, Transpose)
+
+
+def _is_function(node: Node) -> bool:
+    return _is_move(node) or node.op.is_clamp or node.op.specific().htp_work == HtpWork.CURVE
+
+
+def _is_row_function(node: Node) -> bool:
+    return _is_function(node) and not node.op.is_gated_on_htp
+
+
+def _is_sigmoid(node: Node) -> bool:
+    return _is_kind(node, Sigmoid)
 
 
 def _is_widening(graph: Graph, node: Node) -> bool:
@@ -81,15 +92,15 @@ def _is_widening(graph: Graph, node: Node) -> bool:
 
 
 def is_divided_in_blocks(graph: Graph, value: str, made: str) -> bool:
-    """Whether 16 bits over a number are: what a Softmax reads, and images that other blocks read, added or not."""
+    """Whether 16 bits over a number are: what a Softmax reads, and images that other blocks read."""
     readers, maker = graph.consumers(made), graph.producer(value)
-    is_read = any(node.op.is_product or _stands_for(node, LayerNorm) for node in readers)
-    sums = [value for node in readers if _stands_for(node, ElementWiseAdd) for value in node.outputs]
+    is_read = any(node.op.is_product or _is_kind(node, LayerNorm) for node in readers)
+    sums = [value for node in readers if _is_kind(node, ElementWiseAdd) for value in node.outputs]
     if graph.types[made].rank < IMAGE_AXES:
         is_read = is_read and maker is not None and maker.op.is_product
     else:
         readers = [*readers, *(node for value in sums for node in graph.consumers(value))]
-    return is_read or any(_stands_for(node, Softmax) for node in readers)
+    return is_read or any(_is_kind(node, Softmax) for node in readers)
 
 
 def is_blocked_sum(graph: Graph, node: Node) -> bool:
@@ -102,10 +113,10 @@ def is_blocked_sum(graph: Graph, node: Node) -> bool:
 
 def _has_blocks(node: Node, other: type[Op]) -> bool:
     """Whether a node computes in blocks: products, sums, and one kind of op more."""
-    return node.op.is_product or _stands_for(node, ElementWiseAdd, ElementWiseSubtract, other)
+    return node.op.is_product or _is_kind(node, ElementWiseAdd, ElementWiseSubtract, other)
 
 
-def _stands_for(node: Node, *kinds: type[Op]) -> bool:
+def _is_kind(node: Node, *kinds: type[Op]) -> bool:
     """Whether a node is one of these ops, or what the library makes of one."""
     op = node.op.op if isinstance(node.op, LibraryOp) else node.op
     return isinstance(op.specific(), kinds)

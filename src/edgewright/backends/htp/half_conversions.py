@@ -1,4 +1,4 @@
-"""Integers that become floats of 11 bits and floats that become integers of 16, as HTP rounds them: tables."""
+"""Integers that become floats of 11 bits and floats that become 16 bits, as HTP rounds them: tables."""
 
 from collections.abc import Sequence
 
@@ -37,11 +37,10 @@ def _write_floats(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> st
 
 
 def _list_floats(op: LibraryOp) -> Array:
-    encoding, (scale, count) = op.given[0].encoding, (np.float32, WORDS)
+    encoding, has_bytes = op.given[0].encoding, is_byte(op.given[0])
     assert encoding is not None
-    if is_byte(op.given[0]):
-        scale, count = np.float16, BYTES
-    real = (np.arange(count) + float(encoding.offsets[0])) * float(scale(encoding.scales[0]))
+    scale = np.float16(encoding.scales[0]) if has_bytes else np.float32(encoding.scales[0])
+    real = (np.arange(BYTES if has_bytes else WORDS) + float(encoding.offsets[0])) * float(scale)
     return np.asarray(real * BEYOND).astype(np.float16).astype(np.float32)
 
 
@@ -64,7 +63,7 @@ def write_words(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str:
 
 
 def _list_words(op: LibraryOp) -> Array:
-    """Numbers as vectors hold them, half a unit included, times one over the scale, and then the nearest step."""
+    """Numbers as vectors hold them, half a unit included, times one over the scale; the nearest step."""
     encoding = op.made[0].encoding
     assert encoding is not None
     real = np.nan_to_num(np.arange(WORDS).astype(np.uint16).view(np.float16)).astype(np.float32)

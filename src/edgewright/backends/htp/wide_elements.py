@@ -92,8 +92,9 @@ def _scale_in_blocks(graph: Graph, node: Node, y: Encoding) -> SumForm | None:
     """A value in blocks times one positive number."""
     for value, other in (node.inputs, reversed(node.inputs)):
         x, number = graph.types[value].encoding, find_positive(graph, other)
-        is_scaled = x is not None and number and value not in graph.constants
-        if is_scaled and is_scaled_in_blocks(graph, value, node.outputs[0]):
+        if x is None or not number or value in graph.constants:
+            continue
+        if is_scaled_in_blocks(graph, value, node.outputs[0]):
             return scale_coarsely(value, x, number, y)
     return None
 

@@ -48,11 +48,20 @@ def clamp_wide(graph: Graph, node: Node) -> SumForm | None:
     return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
+def negate_wide(graph: Graph, node: Node) -> SumForm | None:
+    """A value with the other sign: its factor is below zero."""
+    x, y = (graph.types[value].encoding for value in (node.inputs[0], node.outputs[0]))
+    if x is None or y is None:
+        return None
+    steps = rescale_wide(x, y, sign=-1) - y.offsets[0]
+    return SumForm({node.inputs[0]: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
+
+
 def rescale_wide(
-    x: Encoding, y: Encoding, *, is_rounded_twice: bool = True, is_clamped: bool = False
+    x: Encoding, y: Encoding, *, is_rounded_twice: bool = True, is_clamped: bool = False, sign: int = 1
 ) -> Array:
     """The steps of the output, counted from its zero, that each integer stands for."""
-    ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
+    ratio = sign * float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
     factor = np.rint(ratio * (1 << FACTOR_BITS))
     # What the offset takes away passes through float32; of what is compared or clamped halves of it go down.
     taken = np.asarray(-x.offsets[0] * factor / (1 << LOST_BITS), np.float32).astype(np.float64)
