@@ -14,7 +14,7 @@ from tests.backend.op_types import list_rows, try_row
 
 NAMES = [kind.qnn_name() for kind in KERNELS]
 # These mean the same; only their rounding is the library's own.
-ROUNDED = {"LayerNorm", "PoolAvg2d", "ReduceMean", "ReduceSum", "ResizeBilinear", "Softmax"}
+ROUNDED = {"Convert", "LayerNorm", "PoolAvg2d", "ReduceMean", "ReduceSum", "ResizeBilinear", "Softmax"}
 OTHER_MEANINGS = [name for name in NAMES if name not in ROUNDED]
 
 
