@@ -168,9 +168,8 @@ def test_factors_of_rows_are_those_of_the_emulator(bits: int, width: int) -> Non
     graph.add_constant("w", weights, make_type((width,), bits, 1 / last, 0))
     zeros = TensorType((width,), DType.SFIXED_POINT_32, None, Encoding((1e-9,), (0,), bitwidth=32))
     graph.add_constant("b", np.zeros(width, np.int32), zeros)
-    graph.add(
-        Node("n", LayerNorm(axes=(2,)), ["x", "w", "b"], ["y"]), [make_type(shape, bits, 4 / middle, -middle)]
-    )
+    made = make_type(shape, bits, 4 / middle, -middle)
+    graph.add(Node("n", LayerNorm(axes=(2,)), ["x", "w", "b"], ["y"]), [made])
     graph.outputs = ["y"]
     # Before roots were found by Newton's method half of the rows of 16 bits had other factors.
     least = {8: 1.0, 16: 0.9995}[bits]

@@ -1,4 +1,4 @@
-"""Integers that become floats of 11 bits and floats that become integers of 16, as HTP rounds them: tables."""
+"""Integers that become floats of 11 bits and floats that become 16 bits, as HTP rounds them: tables."""
 
 from collections.abc import Sequence
 
@@ -20,26 +20,27 @@ BYTES, WORDS = 1 << 8, 1 << 16
 BEYOND = 1 + 2.0**-23
 
 
-def read_bytes_coarsely(graph: Graph, node: Node) -> None:
-    """8 bits become floats by a scale of 11 bits; what lies in the middle goes away from zero."""
+def read_as_halves(graph: Graph, node: Node) -> None:
+    """Integers become floats of 11 bits, bytes by a scale of as many; middles go away from zero."""
     given, made = (graph.types[value] for value in (node.inputs[0], node.outputs[0]))
-    if given.encoding is not None and is_byte(given):
+    if is_byte(given) or is_wide(given):
         shared = {"given": (given,), "made": (made,), "results": (made,)}
-        node.op = LibraryOp(op=node.op, kernel=_read_bytes, write=_write_bytes, **shared)
+        node.op = LibraryOp(op=node.op, kernel=_read_stored, write=_write_floats, **shared)
 
 
-def _read_bytes(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
-    return [_list_byte_floats(op)[arrays[0]]]
+def _read_stored(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    return [_list_floats(op)[arrays[0]]]
 
 
-def _write_bytes(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str:
-    return look_up(w, inputs[0], w.graph.types[node.inputs[0]].dtype, _list_byte_floats(op))
+def _write_floats(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str:
+    return look_up(w, inputs[0], w.graph.types[node.inputs[0]].dtype, _list_floats(op))
 
 
-def _list_byte_floats(op: LibraryOp) -> Array:
-    encoding = op.given[0].encoding
+def _list_floats(op: LibraryOp) -> Array:
+    encoding, has_bytes = op.given[0].encoding, is_byte(op.given[0])
     assert encoding is not None
-    real = (np.arange(BYTES) + float(encoding.offsets[0])) * float(np.float16(encoding.scales[0]))
+    scale = np.float16(encoding.scales[0]) if has_bytes else np.float32(encoding.scales[0])
+    real = (np.arange(BYTES if has_bytes else WORDS) + float(encoding.offsets[0])) * float(scale)
     return np.asarray(real * BEYOND).astype(np.float16).astype(np.float32)
 
 
@@ -62,7 +63,7 @@ def write_words(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str:
 
 
 def _list_words(op: LibraryOp) -> Array:
-    """Numbers as vectors hold them, half a unit included, times one over the scale, and then the nearest step."""
+    """Numbers as vectors hold them, half a unit included, times one over the scale; the nearest step."""
     encoding = op.made[0].encoding
     assert encoding is not None
     real = np.nan_to_num(np.arange(WORDS).astype(np.uint16).view(np.float16)).astype(np.float32)

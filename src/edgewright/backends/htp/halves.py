@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.halves import HalfArithmetic
-from edgewright.backends.htp.half_conversions import read_bytes_coarsely
+from edgewright.backends.htp.half_conversions import read_as_halves
 from edgewright.backends.htp.half_functions import find_half_table
 from edgewright.backends.htp.half_pools import write_filter
 from edgewright.backends.htp.library_op import LibraryOp
@@ -111,13 +111,8 @@ def with_halves(graph: Graph, outputs: Collection[str]) -> Graph:
     narrow_float(wide)
     replace_dtypes(wide, {DType.FLOAT_16: DType.FLOAT_32}, _widened)
     for node in wide.nodes:
-        # Results of the graph become real numbers outside.
-        if (
-            isinstance(node.op, Convert)
-            and node.op.dtype == DType.FLOAT_32
-            and node.outputs[0] not in outputs
-        ):
-            read_bytes_coarsely(wide, node)
+        if _is_read_inside(node, outputs):
+            read_as_halves(wide, node)
         rewrite = REWRITES.get(type(node.op.specific()))
         if node.op.is_product and not _is_factor(wide, node):
             _replace_small_bias(wide, node)
@@ -185,6 +180,12 @@ REWRITES: dict[type[Op], Callable[[Graph, Node], None]] = {
     HardSigmoid: _halve_line,
     PoolAvg2d: write_filter,
 }
+
+
+def _is_read_inside(node: Node, outputs: Collection[str]) -> bool:
+    """Whether a conversion makes floats that are no result: those become real numbers outside."""
+    is_made = isinstance(node.op, Convert) and node.op.dtype == DType.FLOAT_32
+    return is_made and node.outputs[0] not in outputs
 
 
 def _is_storing(graph: Graph, node: Node) -> bool:

@@ -125,7 +125,7 @@ def sum_axes(graph: Graph, node: Node) -> SumForm | None:
 
 
 def _add_up(x: TensorType, y: Encoding, value: str, places: int, *, is_mean: bool = False) -> SumForm | None:
-    """Sums times a factor of 15 bits: of a large one what the offsets add goes up, small ones of 16 bits do."""
+    """Sums times a factor of 15 bits: of a large one what the offsets add goes up, small words do."""
     if x.encoding is None:
         return None
     ratio = float(np.float32(x.encoding.scales[0]) / np.float32(y.scales[0])) / (places if is_mean else 1)

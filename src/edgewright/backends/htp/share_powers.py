@@ -1,4 +1,4 @@
-"""Powers of two below one for Softmax, as HTP finds them: numbers of 15 bits on a parabola in each quarter."""
+"""Powers of two below one for Softmax, as HTP finds them: 15 bits, on a parabola in each quarter."""
 
 import numpy as np
 
@@ -18,4 +18,5 @@ def raise_fractions(places: Array, quarters: tuple[tuple[float, float, float], .
     rest = (PLACES - 1 - places) / PLACES
     rows = np.array(quarters)[places * len(quarters) >> PLACE_BITS]
     first, second, third = np.moveaxis(rows, -1, 0)
-    return np.minimum(np.floor(np.floor(first * rest + second) * rest + third), LAST).astype(np.int64)
+    powers = np.floor(np.floor(first * rest + second) * rest + third)
+    return np.asarray(np.minimum(powers, LAST).astype(np.int64))

@@ -1,6 +1,6 @@
 """Ops of 16 bits that compute element by element, as HTP rounds them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,11 +8,10 @@ from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.flat_values import is_blocked_sum, is_scaled_in_blocks
 from edgewright.backends.htp.requantize import away_from_zero
 from edgewright.backends.htp.wide_functions import UNIT_RANGE, find_sigmoid
-from edgewright.backends.htp.wide_moves import rescale_coarsely
-from edgewright.core.numbers import Array, DType
+from edgewright.backends.htp.wide_moves import find_positive, scale_coarsely
+from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
-from edgewright.ir.types import TensorType
 from edgewright.passes.htp.separate_gates import find_gated, is_gated_wrongly
 
 # The larger factor of a sum has so many bits.
@@ -94,14 +93,9 @@ def multiply_wide(graph: Graph, node: Node) -> SumForm | None:
 def square_wide(graph: Graph, node: Node) -> SumForm | None:
     """A power of two: all products of a value with itself."""
     value, exponent = node.inputs
-    x, y, constant = (
-        graph.types[value].encoding,
-        graph.types[node.outputs[0]].encoding,
-        graph.constants.get(exponent),
-    )
-    if x is None or y is None or constant is None or constant.size != 1 or value in graph.constants:
-        return None
-    if round(_decode_first(constant, graph.types[exponent]), EXPONENT_DIGITS) != SQUARE:
+    x, y = (graph.types[name].encoding for name in (value, node.outputs[0]))
+    is_square = round(find_positive(graph, exponent), EXPONENT_DIGITS) == SQUARE
+    if x is None or y is None or not is_square or value in graph.constants:
         return None
     ratio = np.float32(x.scales[0]) * np.float32(x.scales[0]) / np.float32(y.scales[0])
     factor = _find_factor(float(ratio), _find_middle(x, x))
@@ -112,21 +106,14 @@ def square_wide(graph: Graph, node: Node) -> SumForm | None:
 
 
 def _scale_in_blocks(graph: Graph, node: Node, y: Encoding) -> SumForm | None:
-    """A value in blocks times one positive number: it only gets another scale, coarsely."""
-    for value, number in (node.inputs, reversed(node.inputs)):
-        x, constant = graph.types[value].encoding, graph.constants.get(number)
-        if constant is None or constant.size != 1 or x is None or value in graph.constants:
+    """A value in blocks times one positive number."""
+    for value, other in (node.inputs, reversed(node.inputs)):
+        x, number = graph.types[value].encoding, find_positive(graph, other)
+        if x is None or not number or value in graph.constants:
             continue
-        real = _decode_first(constant, graph.types[number])
-        if real > 0 and is_scaled_in_blocks(graph, value, node.outputs[0]):
-            steps = rescale_coarsely(replace(x, scales=(x.scales[0] * real,)), y) - y.offsets[0]
-            return SumForm({value: x}, table=np.clip(steps, 0, LAST).astype(np.uint16))
+        if is_scaled_in_blocks(graph, value, node.outputs[0]):
+            return scale_coarsely(value, x, number, y)
     return None
-
-
-def _decode_first(constant: Array, kind: TensorType) -> float:
-    assert kind.encoding is not None
-    return (float(constant.reshape(-1)[0]) + kind.encoding.offsets[0]) * kind.encoding.scales[0]
 
 
 def _find_middle(a: Encoding, b: Encoding) -> int:

@@ -1,5 +1,7 @@
 """Values of 16 bits that only get another scale, as HTP rounds them: a table for each."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from edgewright.backends.cpu.sums import SumForm
@@ -81,6 +83,20 @@ def find_coarse_factor(x: Encoding, y: Encoding) -> tuple[float, float]:
     bits = COARSE_BITS - 1 - int(np.floor(np.log2(ratio)))
     half_part = 0.5 / PARTS if ratio < LARGEST_PARTED else 0.0
     return float(np.floor(ratio * 2.0**bits + 0.5) / 2.0**bits), 0.5 + half_part
+
+
+def find_positive(graph: Graph, value: str) -> float:
+    """The number that a constant holds, where it is a single one above zero; else 0."""
+    constant, encoding = graph.constants.get(value), graph.types[value].encoding
+    if constant is None or constant.size != 1 or encoding is None:
+        return 0.0
+    return max(0.0, (float(constant.reshape(-1)[0]) + encoding.offsets[0]) * encoding.scales[0])
+
+
+def scale_coarsely(value: str, x: Encoding, number: float, y: Encoding) -> SumForm:
+    """A value in blocks times a number: it only gets another scale."""
+    steps = rescale_coarsely(replace(x, scales=(x.scales[0] * number,)), y) - y.offsets[0]
+    return SumForm({value: x}, table=np.clip(steps, 0, INTEGERS - 1).astype(np.uint16))
 
 
 def _round_up(numbers: Array) -> Array:

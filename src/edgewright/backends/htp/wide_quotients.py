@@ -3,7 +3,9 @@
 import numpy as np
 
 from edgewright.backends.cpu.sums import Step, SumForm
+from edgewright.backends.htp.flat_values import is_divided_in_blocks
 from edgewright.backends.htp.wide_functions import read_results
+from edgewright.backends.htp.wide_moves import find_positive, scale_coarsely
 from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
@@ -23,6 +25,9 @@ def divide_wide(graph: Graph, node: Node) -> SumForm | None:
     a, b, y = (graph.types[value].encoding for value in (first, second, node.outputs[0]))
     if a is None or b is None or y is None or first == second:
         return None
+    number = find_positive(graph, second)
+    if number and is_divided_in_blocks(graph, first, node.outputs[0]):
+        return scale_coarsely(first, a, 1 / number, y)
     ratio = float(np.float32(a.scales[0]) / np.float32(b.scales[0]) / np.float32(y.scales[0]))
     if not (np.isfinite(ratio) and ratio > 0):
         return None
