@@ -1,6 +1,7 @@
 """Ops of 16 bits that compute element by element, as HTP rounds them."""
 
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
+from edgewright.ops.elementwise import ElementWiseSubtract
 from edgewright.ops.matmul import MatMul
 
 # The larger factor of a sum has so many bits.
@@ -54,8 +56,15 @@ def add_wide(graph: Graph, node: Node) -> SumForm | None:
         for value, e in whole.items()
         if value in graph.constants
     }
-    offset = sum(int(factors[value] * 2.0**bits) * e.offsets[0] for value, e in whole.items())
-    added = 0.0 if constants else offset % 2 / 2.0**bits
+    # A constant that is taken away from several places is turned round before: its last integer becomes 0.
+    result, is_difference = graph.types[node.outputs[0]], isinstance(node.op, ElementWiseSubtract)
+    size = prod(result.static_shape()) if result.is_static and is_difference else 0
+    spread = {value for value, array in constants.items() if size > array.size}
+    offset = sum(
+        int(factors[value] * 2.0**bits) * (e.offsets[0] + LAST * (value in spread))
+        for value, e in whole.items()
+    )
+    added = offset % 2 / 2.0**bits
     steps = (Step("Add", np.asarray(0.5 + added)), *ROUND_UP[1:])
     return SumForm(whole, constants, steps, factors=factors)
 
