@@ -1,7 +1,6 @@
 """Where HTP keeps values row after row instead of in blocks, which have kernels that round another way."""
 
 from edgewright.backends.cpu.patterns import cast_op
-from edgewright.ir.dims import Shape
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op
 from edgewright.ir.traits import HtpWork
@@ -41,10 +40,12 @@ def is_rounded_once(graph: Graph, value: str, made: str) -> bool:
     return is_between or is_flat_operand(graph, value, made)
 
 
-def has_blocked_rows(shape: Shape) -> bool:
-    """Whether matrices of 16 bits are computed in blocks before a product, whose rows fill these."""
+def has_blocked_rows(graph: Graph, value: str) -> bool:
+    """Whether turned matrices of 16 bits are computed in blocks before a product: their rows fill these."""
+    shape = graph.types[value].shape
     rows = shape[-2] if len(shape) == IMAGE_AXES else 0
-    return isinstance(rows, int) and rows % BLOCK == 0 and rows >= FEWEST
+    is_filling = isinstance(rows, int) and rows % BLOCK == 0 and rows >= FEWEST
+    return is_filling and _find_transpose(graph, graph.producer(value)) is not None
 
 
 def is_blocked_sum(graph: Graph, node: Node) -> bool:

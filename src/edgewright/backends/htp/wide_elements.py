@@ -144,7 +144,7 @@ def _is_beside_product(graph: Graph, given: str, made: str) -> bool:
     readers, maker = graph.consumers(made), graph.producer(given)
     if maker is not None and maker.op.is_product:
         return True
-    is_blocked = has_blocked_rows(graph.types[given].shape)
+    is_blocked = has_blocked_rows(graph, given)
     return any(node.op.is_product and not (isinstance(node.op, MatMul) and is_blocked) for node in readers)
 
 
