@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from edgewright.backends.cpu.patterns import cast_op
 from edgewright.backends.cpu.sums import SumForm
 from edgewright.backends.htp.requantize import find_rescaling, is_byte, is_symmetric, is_wide
 from edgewright.backends.htp.wide_moves import rescale_coarsely, rescale_wide
@@ -9,10 +10,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
-from edgewright.ops.conv import Conv2d, DepthWiseConv2d
-from edgewright.ops.conv_transpose import TransposeConv2d
-from edgewright.ops.rearrange import Transpose
-from edgewright.ops.rearrange_slice import Split, StridedSlice
+from edgewright.ops.rearrange import Reshape
 
 # Of 16 bits: bits of the factor, at most so many of them below a step, and how many of these are lost
 # before offsets are added.
@@ -21,6 +19,8 @@ FACTOR_BITS, MOST_BITS, LOST_BITS = 15, 22, 15
 FINE_RATIO = 1 / 16
 # Bits of the factor from 8 to 16 bits.
 WIDENED_BITS = 16
+# So many axes have the filters of a convolution.
+IMAGE_AXES = 4
 
 
 def convert_values(graph: Graph, node: Node) -> SumForm | None:
@@ -44,9 +44,11 @@ def convert_values(graph: Graph, node: Node) -> SumForm | None:
 def _is_stored_by_layer(graph: Graph, value: str) -> bool:
     """Whether a convolution has stored a value in blocks, which were only turned or cut since."""
     maker = graph.producer(value)
-    while maker is not None and isinstance(maker.op.specific(), Split | StridedSlice | Transpose):
+    while maker is not None and maker.op.keeps_encoding and cast_op(maker, Reshape) is None:
         maker = graph.producer(maker.inputs[0])
-    return maker is not None and isinstance(maker.op, Conv2d | DepthWiseConv2d | TransposeConv2d)
+    if maker is None or not maker.op.is_product or maker.inputs[1] not in graph.constants:
+        return False
+    return graph.types[maker.inputs[1]].rank == IMAGE_AXES
 
 
 def _find_results(x: TensorType, y: TensorType, *, is_coarse: bool) -> Array | None:

@@ -5,6 +5,7 @@ from math import prod
 
 import numpy as np
 
+from edgewright.backends.cpu.patterns import cast_op
 from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.element_sums import find_gated
 from edgewright.backends.htp.flat_values import has_blocked_rows, is_blocked_sum
@@ -57,7 +58,7 @@ def add_wide(graph: Graph, node: Node) -> SumForm | None:
         if value in graph.constants
     }
     # A constant that is taken away from several places is turned round before: its last integer becomes 0.
-    result, is_difference = graph.types[node.outputs[0]], isinstance(node.op, ElementWiseSubtract)
+    result, is_difference = graph.types[node.outputs[0]], cast_op(node, ElementWiseSubtract) is not None
     size = prod(result.static_shape()) if result.is_static and is_difference else 0
     spread = {value for value, array in constants.items() if size > array.size}
     offset = sum(
@@ -145,7 +146,9 @@ def _is_beside_product(graph: Graph, given: str, made: str) -> bool:
     if maker is not None and maker.op.is_product:
         return True
     is_blocked = has_blocked_rows(graph, given)
-    return any(node.op.is_product and not (isinstance(node.op, MatMul) and is_blocked) for node in readers)
+    return any(
+        node.op.is_product and not (is_blocked and cast_op(node, MatMul) is not None) for node in readers
+    )
 
 
 def _find_middle(a: Encoding, b: Encoding) -> int:
