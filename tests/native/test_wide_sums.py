@@ -12,6 +12,7 @@ from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.types import TensorType
 from edgewright.ops.conv import DepthWiseConv2d
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
 from tests.native.equality import emulate, measure
 
 # The share of equal elements; rounding in the ordinary way gives 0.55 to 0.999.
@@ -134,3 +135,26 @@ def test_a_factor_for_each_channel_does_not_overflow() -> None:
     (found,) = emulate([graph], [{"x": x}])
     assert found["y"].min() > 0
     np.testing.assert_array_equal(simulated, found["y"])
+
+
+@pytest.mark.parametrize("op", [ElementWiseAdd(), ElementWiseSubtract()], ids=lambda op: type(op).__name__)
+@pytest.mark.parametrize("shape", [(1, 16, 16, 64), (64,)])
+def test_constants_of_16_bits_are_added_as_the_emulator_does(op, shape):
+    """What the offsets add loses its last bit, rounded up; a spread constant is turned round."""
+    wide, nets = DType.UFIXED_POINT_16, []
+    for seed in range(12):
+        random, encodings = np.random.default_rng(seed), []
+        for reach in (0.0, 0.0, 1.0):
+            scale = float(np.float32(2 ** random.uniform(reach - 14, reach - 12)))
+            encodings.append(Encoding((scale,), (-int(random.integers(5000, 60000)),), bitwidth=16))
+        graph, image = Graph("g"), (1, 16, 16, 64)
+        graph.add_input("a", TensorType(image, wide, None, encodings[0]))
+        stored = random.integers(0, 65536, shape).astype(np.uint16)
+        graph.add_constant("b", stored, TensorType(shape, wide, None, encodings[1]))
+        graph.add(Node("y", op, ["a", "b"], ["y"]), [TensorType(image, wide, None, encodings[2])])
+        graph.outputs = ["y"]
+        nets.append((graph, {"a": random.integers(0, 65536, image).astype(np.uint16)}))
+    found = emulate([graph for graph, _ in nets], [feed for _, feed in nets])
+    for (graph, feed), emulated in zip(nets, found, strict=True):
+        simulated = HtpSimBackend().prepare(graph, RunOptions(threads=1)).run(feed)
+        np.testing.assert_array_equal(simulated["y"], emulated["y"])

@@ -115,6 +115,8 @@ class Op:
     is_gated_on_htp: ClassVar[bool] = False
     # Whether the HTP stores its results in the encoding of the Relu right behind it, not in its own.
     is_rectified_on_htp: ClassVar[bool] = False
+    # Whether HTP has a table for it where it is a function of one value of 8 bits.
+    is_tabulated_on_htp: ClassVar[bool] = False
     # Whether the HTP takes 4-bit weights with 8-bit and 16-bit activations (measured on the library).
     takes_4_bit_weights: ClassVar[bool] = False
 

@@ -33,6 +33,7 @@ class Unary(Op):
     """An op that maps each element by itself; ``meaning`` is the function."""
 
     htp_work = HtpWork.CURVE
+    is_tabulated_on_htp = True
     inputs = (Port("in[0]", NUMERIC),)
     meaning: ClassVar[Callable[..., Any]]
 
@@ -76,6 +77,7 @@ class Broadcasting(Op):
 class Binary(Broadcasting):
     """An op of two operands of one datatype; ``meaning`` is the function."""
 
+    is_tabulated_on_htp = True
     has_even_ties_on_htp = False
 
     inputs = (Port("in[0]", NUMERIC), Port("in[1]", NUMERIC))

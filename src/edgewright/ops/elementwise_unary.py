@@ -122,6 +122,7 @@ class ElementWiseLog(OfPositive):
 class ElementWiseNeg(Unary):
     """-x."""
 
+    is_tabulated_on_htp = False
     slopes = (-1,)
     is_arithmetic = True
     meaning = np.negative

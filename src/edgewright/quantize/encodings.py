@@ -107,6 +107,14 @@ def change_grid(encoding: Encoding, dtype: DType, grid: Grid) -> Encoding:
     return grid.encode_range(low, high, encoding.axis)
 
 
+def encode_copy(grid: Grid, low: float, high: float, stored: Encoding) -> Encoding:
+    """The encoding of a range of stored values; fewer bits get no finer steps than these, as HTP has none."""
+    encoding = grid.encode_range(low, high)
+    widened = stored.scales[0] / encoding.scales[0]
+    is_finer = grid.bits < stored.bitwidth and widened > 1
+    return grid.encode_range(low * widened, high * widened) if is_finer else encoding
+
+
 def cover_factors(low: float, high: float) -> tuple[float, float]:
     """The range that unsigned integers of 16 bits cover in the steps of factors for this one."""
     (step,) = WIDE_FACTORS.encode_range(low, high).scales

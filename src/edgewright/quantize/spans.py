@@ -6,7 +6,7 @@ import numpy as np
 
 from edgewright.core.numbers import Array
 from edgewright.ir.graph import Graph, Node
-from edgewright.quantize.encodings import Grid, change_grid, cover_factors
+from edgewright.quantize.encodings import Grid, change_grid, cover_factors, encode_copy
 from edgewright.quantize.groups import Groups, is_real, list_data_inputs
 from edgewright.quantize.observers import Extremes, Histogram
 from edgewright.quantize.pins import Placed
@@ -95,7 +95,7 @@ class Spans:
             return placed
         chosen, reach = grid or self._request.make_act_grid(bits), self._find_ruled_range(value)
         if reach is not None:
-            return Placed(chosen.dtype, chosen.encode_range(*reach))
+            return Placed(chosen.dtype, encode_copy(chosen, *reach, placed.encoding))
         # The range that is stored, not the one that was measured: encodings given back make the same model.
         return Placed(chosen.dtype, change_grid(placed.encoding, placed.dtype, chosen))
 

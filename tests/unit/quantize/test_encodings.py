@@ -8,12 +8,14 @@ from hypothesis.extra.numpy import arrays
 
 from edgewright.core.errors import UsageError
 from edgewright.core.numbers import DType
+from edgewright.ir.encodings import Encoding
 from edgewright.quantize.encodings import (
     SMALLEST_RANGE,
     Grid,
     change_grid,
     compute_covered_range,
     encode_blocks,
+    encode_copy,
     validate_quantization_range,
 )
 
@@ -184,3 +186,13 @@ def test_a_range_check_refuses_a_scale_that_is_none(scale):
 def test_a_block_larger_than_a_channel_is_the_whole_channel():
     weights = np.random.default_rng(0).normal(size=(4, 6)).astype(np.float32)
     assert encode_blocks(weights, 0, 1, 10**12) == encode_blocks(weights, 0, 1, 6)
+
+
+def test_a_copy_in_fewer_bits_has_no_finer_steps():
+    """Shares of 16 bits are stored in 65,536 parts of one, however small all of them are."""
+    shares = Encoding((2.0**-16,), (0,), bitwidth=16)
+    narrow = encode_copy(Grid(8), 0.0, 0.001, shares)
+    assert narrow.scales[0] == pytest.approx(2.0**-16)
+    assert encode_copy(Grid(8), 0.0, 0.9, shares) == Grid(8).encode_range(0.0, 0.9)
+    # More bits have finer steps.
+    assert encode_copy(Grid(16), 0.0, 0.9, Encoding((1 / 255,), (0,))) == Grid(16).encode_range(0.0, 0.9)

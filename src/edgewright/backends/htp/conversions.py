@@ -18,6 +18,8 @@ FACTOR_BITS, MOST_BITS, LOST_BITS = 15, 22, 15
 FINE_RATIO = 1 / 16
 # Bits of the factor from 8 to 16 bits.
 WIDENED_BITS = 16
+# So many axes have the filters of a convolution.
+IMAGE_AXES = 4
 
 
 def convert_values(graph: Graph, node: Node) -> SumForm | None:

@@ -51,8 +51,9 @@ def is_rounded_once(graph: Graph, value: str, made: str) -> bool:
 def has_blocked_rows(graph: Graph, value: str) -> bool:
     """Whether turned matrices of 16 bits are computed in blocks before a product: their rows fill these."""
     shape = graph.types[value].shape
-    rows = shape[-2] if len(shape) == IMAGE_AXES and cast_op(graph.producer(value), Transpose) else 0
-    return isinstance(rows, int) and rows % BLOCK == 0 and rows >= FEWEST
+    rows = shape[-2] if len(shape) == IMAGE_AXES else 0
+    is_filling = isinstance(rows, int) and rows % BLOCK == 0 and rows >= FEWEST
+    return is_filling and _find_transpose(graph, graph.producer(value)) is not None
 
 
 def is_made_in_blocks(graph: Graph, value: str) -> bool:
@@ -62,11 +63,13 @@ def is_made_in_blocks(graph: Graph, value: str) -> bool:
 
 
 def is_cut_from_blocks(graph: Graph, value: str) -> bool:
-    """Whether a product has made a value, which was only turned or cut since: no Reshape is between them."""
+    """Whether a convolution has made a value, which was only turned or cut since, and not reshaped."""
     maker = graph.producer(value)
     while maker is not None and maker.op.keeps_encoding and cast_op(maker, Reshape) is None:
         maker = graph.producer(maker.inputs[0])
-    return maker is not None and maker.op.is_product
+    if maker is None or not maker.op.is_product or maker.inputs[1] not in graph.constants:
+        return False
+    return graph.types[maker.inputs[1]].rank == IMAGE_AXES
 
 
 def is_scaled_in_blocks(graph: Graph, value: str, made: str) -> bool:

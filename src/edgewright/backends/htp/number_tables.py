@@ -6,8 +6,7 @@ from edgewright.backends.htp.requantize import is_byte
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ops.activation import Relu
-from edgewright.ops.elementwise import Binary, ElementWiseAdd, ElementWiseMultiply, Unary
-from edgewright.ops.elementwise_unary import ElementWiseNeg
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply
 
 LAST = 255
 
@@ -39,8 +38,7 @@ def is_beside_table(graph: Graph, value: str, made: str) -> bool:
 
 def is_tabulated(graph: Graph, node: Node) -> bool:
     """Whether a node is such a function by itself, not computed together with sums before it."""
-    op = node.op.specific()
-    if not isinstance(op, Unary | Binary) or isinstance(op, ElementWiseNeg):
+    if not node.op.specific().is_tabulated_on_htp:
         return False
     values = [value for value in node.inputs if value not in graph.constants]
     numbers = [graph.constants[value].size for value in node.inputs if value in graph.constants]

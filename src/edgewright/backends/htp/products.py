@@ -34,6 +34,7 @@ from edgewright.backends.htp.wide_products import (
     cut_wide,
     find_steps,
     gate_wide,
+    round_real,
     split_input,
 )
 from edgewright.core.numbers import Array, DType
@@ -214,10 +215,12 @@ def find_product(graph: Graph, node: Node) -> Product | None:
 def round_product(graph: Graph, node: Node) -> SumForm | None:
     """The form of a product; None where it is not known, or rounded in the ordinary way."""
     product = find_product(graph, node)
-    if product is None or product.kernel == Kernel.ORDINARY:
+    if product is None:
         return None
     if is_wide(graph.types[node.outputs[0]]):
         return _round_wide(product)
+    if product.kernel == Kernel.ORDINARY:
+        return None
     factor = product.find_multiplier(FINE_BITS if product.is_fine else COARSE_BITS)
     if factor is None:
         return None
@@ -245,9 +248,13 @@ def _round_wide(product: Product) -> SumForm | None:
     if factor is None:
         return None
     total = product.weights.astype(np.float64).sum(axis=product.other_axes)
-    wide = split_input(product.x, total, is_cut=not product.is_fine)
+    is_ordinary = product.kernel == Kernel.ORDINARY
+    wide = split_input(product.x, total, is_cut=not (product.is_fine or is_ordinary))
     slopes = find_bend(product.graph, product.node) if product.is_bending else None
-    if product.is_fine:
+    if is_ordinary:
+        bias = product.bias if product.bias.size else np.zeros(total.shape)
+        steps = round_real(product.x, product.y, product.scales, bias)
+    elif product.is_fine:
         steps = _round_wide_whole(product, factor, product.add_bias())
     elif slopes is not None:
         added = add_zero(product.x, total) + product.add_bias(256.0)
@@ -265,13 +272,14 @@ def _write_form(
     """A product of integers where the engine has one, else an op on whole numbers."""
     node, stored = product.node, product.weights
     added = (bias * unit).astype(np.float32) if bias.size else np.zeros(unit.shape, np.float32)
-    if (channels := product.channel_window) is not None:
+    is_ordinary = product.kernel == Kernel.ORDINARY
+    if not is_ordinary and (channels := product.channel_window) is not None:
         matrix = stored.reshape(*stored.shape[:2], stored.shape[-1]).astype(np.int8)
         integers = IntegerProduct(
             matrix, unit.astype(np.float32), added, channels, is_depthwise=True, is_fused=True
         )
         return SumForm({}, {}, steps, integers, wide=wide)
-    if (window := product.window) is not None:
+    if not is_ordinary and (window := product.window) is not None:
         matrix, places = stored.reshape(-1, stored.shape[-1]).astype(np.int8), stored.shape[:2]
         is_fused = has_product_kernels()
         is_plain = places == (1, 1) and window == POINT and not is_fused

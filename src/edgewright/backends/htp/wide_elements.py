@@ -1,9 +1,11 @@
 """Ops of 16 bits that compute element by element, as HTP rounds them."""
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
+from edgewright.backends.cpu.patterns import cast_op
 from edgewright.backends.cpu.sums import Step, SumForm
 from edgewright.backends.htp.flat_values import is_blocked_sum, is_scaled_in_blocks
 from edgewright.backends.htp.requantize import away_from_zero
@@ -12,6 +14,7 @@ from edgewright.backends.htp.wide_moves import find_positive, scale_coarsely
 from edgewright.core.numbers import DType
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
+from edgewright.ops.elementwise import ElementWiseSubtract
 from edgewright.passes.htp.separate_gates import find_gated, is_gated_wrongly
 
 # The larger factor of a sum has so many bits.
@@ -52,8 +55,15 @@ def add_wide(graph: Graph, node: Node) -> SumForm | None:
         for value, e in whole.items()
         if value in graph.constants
     }
-    offset = sum(int(factors[value] * 2.0**bits) * e.offsets[0] for value, e in whole.items())
-    added = 0.0 if constants else offset % 2 / 2.0**bits
+    # A constant that is taken away from several places is turned round before: its last integer becomes 0.
+    result, is_difference = graph.types[node.outputs[0]], cast_op(node, ElementWiseSubtract) is not None
+    size = prod(result.static_shape()) if result.is_static and is_difference else 0
+    spread = {value for value, array in constants.items() if size > array.size}
+    offset = sum(
+        int(factors[value] * 2.0**bits) * (e.offsets[0] + LAST * (value in spread))
+        for value, e in whole.items()
+    )
+    added = offset % 2 / 2.0**bits
     steps = (Step("Add", np.asarray(0.5 + added)), *ROUND_UP[1:])
     return SumForm(whole, constants, steps, factors=factors)
 

@@ -98,6 +98,26 @@ def gate_wide(x: Encoding, y: Encoding, scales: Array, total: Array, bias: Array
     )
 
 
+def round_real(x: Encoding, y: Encoding, scales: Array, bias: Array) -> tuple[Step, ...]:
+    """Whole sums as real numbers of single precision: in the scale of the widest channel, then in steps.
+
+    The output's zero is added before steps are rounded, halves to the even one. ``bias`` is in units of sums.
+    """
+    single, zero = scales.astype(np.float32), np.asarray(-y.offsets[0], np.float32)
+    unit = np.float32(x.scales[0]) * single.max()
+    return (
+        Step("Cast", to=DType.FLOAT_64),
+        Step("Add", bias.astype(np.float64)),
+        Step("Mul", np.asarray(unit, np.float64)),
+        Step("Cast", to=DType.FLOAT_32),
+        Step("Mul", single / single.max()),
+        Step("Mul", np.float32(1) / np.asarray(y.scales[0], np.float32)),
+        Step("Add", zero),
+        Step("Round"),
+        Step("Sub", zero),
+    )
+
+
 def find_steps(x: Encoding, y: Encoding, scales: Array) -> Array:
     """Steps of the output for each sum, as float32 has them; ``scales`` are the weights'."""
     return np.asarray(_find_real(x, scales) / np.float32(y.scales[0]), np.float64)
