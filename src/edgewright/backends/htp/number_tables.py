@@ -59,11 +59,11 @@ def _is_done_before(graph: Graph, node: Node, value: str) -> bool:
 
 def with_joined_numbers(graph: Graph) -> Graph:
     """A copy in which an addition of a number right behind a product with one reads what is not rounded."""
-    found = [node.name for node in graph.nodes if _find_scaled(graph, node)]
-    if not found:
+    sums = [node.name for node in graph.nodes if _find_scaled(graph, node)]
+    if not sums:
         return graph
     joined = graph.copy()
-    for name in found:
+    for name in sums:
         _join(joined, joined.node(name))
     joined.sort()
     return joined
