@@ -127,7 +127,7 @@ def _find_factors(norm: RowNorm, rows: Array, *, is_bytes: bool) -> Array:
 
 
 def _hold_variances(spread: Array, count: int, epsilon: float) -> Held:
-    """Both halves of 64 bits become floats, each times one over the square of the number of what was added."""
+    """Both halves of 64 bits become floats, each times one over the square of the number of numbers."""
     share = read_stored(np.float32(1) / np.float32(count * count))
     high = spread >> WORD_BITS << WORD_BITS
     parts = (read_stored(part.astype(np.float32)) for part in (high, spread - high))
