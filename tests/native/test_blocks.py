@@ -167,3 +167,15 @@ def test_floats_over_a_single_number_are_the_same() -> None:
         graph.outputs = ["y"]
         nets.append((graph, feed))
     assert_same(nets)
+
+
+@pytest.mark.parametrize("places", [(4, 4), (8, 8), (5, 7)])
+def test_floats_of_whole_images_are_added_as_the_emulator_does_it(places: tuple[int, int]) -> None:
+    nets = []
+    for seed in range(4):
+        graph, shape = Graph("g"), (1, *places, 64)
+        graph.add_input("x", TensorType(shape, DType.FLOAT_16))
+        made = TensorType((1, 1, 1, 64), DType.FLOAT_16)
+        add_op(graph, ReduceSum(axes=(1, 2), keep_dims=True), "x", "y", made)
+        nets.append((graph, {"x": np.random.default_rng(seed).normal(size=shape).astype(np.float16)}))
+    assert_same(nets)

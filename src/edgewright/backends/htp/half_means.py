@@ -16,6 +16,7 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
+from edgewright.ops.reduce import ReduceSum
 
 if TYPE_CHECKING:
     from edgewright.ops.pool import PoolAvg2d
@@ -63,8 +64,8 @@ def is_whole_pool(op: Op, given: Sequence[TensorType], made: Sequence[TensorType
 
 
 def is_whole_mean(op: Op, given: Sequence[TensorType], made: Sequence[TensorType]) -> bool:
-    """Whether a mean of floats is that of all places of an image."""
-    return _is_image(given[0], made[0]) and tuple(cast("ReduceMean", op).axes) == IMAGE_AXES
+    """Whether a mean or a sum of floats is that of all places of an image."""
+    return _is_image(given[0], made[0]) and tuple(cast("ReduceMean | ReduceSum", op).axes) == IMAGE_AXES
 
 
 def _is_image(given: TensorType, made: TensorType) -> bool:
@@ -78,9 +79,15 @@ def average_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
     rows, columns = image.shape[1:3]
     even = _sum_columns(image, 0)
     total = even + _sum_columns(image, 1) if columns > 1 else even.fill()
-    share = find_share(rows * columns)
+    share = _find_own_share(op, rows * columns)
     mean = hold(total.numbers * share.numbers, total.units + share.units + WIDE_BITS - 1)
     return [round_half(mean.numbers).reshape(op.made[0].static_shape())]
+
+
+def _find_own_share(op: LibraryOp, places: int) -> Held:
+    """Of a sum exactly one."""
+    is_sum = isinstance(op.op.specific(), ReduceSum)
+    return Held(np.ones(()), np.asarray(1 - WIDE_BITS)) if is_sum else find_share(places)
 
 
 def find_share(places: int) -> Held:
@@ -93,7 +100,7 @@ def write_half_means(w: Writer, op: LibraryOp, inputs: list[str], node: Node) ->
     """Our kernel has a channel in each lane."""
     if find_kernels() is None or w.graph.types[node.inputs[0]].dtype != DType.FLOAT_32:
         raise NotOnEngine
-    share = find_share(prod(op.given[0].static_shape()[1:3]))
+    share = _find_own_share(op, prod(op.given[0].static_shape()[1:3]))
     numbers = w.constant(np.asarray([share.numbers, np.exp2(share.units)], np.float64))
     means = w.node("MeanHalves", inputs[0], numbers, domain=DOMAIN)
     return w.node("Reshape", means, w.ints(op.made[0].static_shape()))

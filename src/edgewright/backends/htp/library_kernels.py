@@ -261,7 +261,7 @@ KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
         (is_present_mean, average_present),
     ),
     ReduceMean: ((is_whole_mean, average_halves), (is_channel_mean, average_channels)),
-    ReduceSum: ((is_channel_sum, add_channels),),
+    ReduceSum: ((is_whole_mean, average_halves), (is_channel_sum, add_channels)),
     ResizeBilinear: ((is_enlarged, enlarge_halves),),
     Softmax: ((_has_shares, _share),),
     Split: ((_has_32_bits, _copy_stored),),

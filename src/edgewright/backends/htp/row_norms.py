@@ -31,6 +31,8 @@ FACTOR_UNIT, FACTOR_BITS = 2.0**-16, 16
 BYTE_TURNS, WIDE_TURNS, MEAN_UNIT = 2, 3, 1 / 64
 # The largest weight of 16 bits, and what stands for one; sums are divided in two parts of so many bits.
 LARGEST_WEIGHT, WEIGHT_ONE, PART = 0x7FFF, 1 << 15, 1 << 16
+# Squares of distances from halfway through 16 bits have fewer bits; what spreads is two words of so many.
+MIDDLE, WORD_BITS = 1 << 15, 32
 TINY = float(np.finfo(np.float32).tiny)
 LEAST_EXPONENT = -150
 
@@ -110,10 +112,12 @@ def _find_means(rows: Array) -> Array:
 
 def _find_factors(norm: RowNorm, rows: Array, *, is_bytes: bool) -> Array:
     """Those of bytes are cut, the others rounded."""
-    count, total = rows.shape[1], rows.sum(axis=1, keepdims=True)
-    spread = (rows * rows).sum(axis=1, keepdims=True) * count - total * total
-    variances = spread / (count * count) + norm.epsilon
-    roots = invert_roots(_hold_variances(variances, count).numbers, BYTE_TURNS if is_bytes else WIDE_TURNS)
+    count, moved = rows.shape[1], rows - (0 if is_bytes else MIDDLE)
+    total = moved.sum(axis=1, keepdims=True)
+    spread = (moved * moved).sum(axis=1, keepdims=True) * count - total * total
+    hold_variances = _hold_byte_variances if is_bytes else _hold_variances
+    variances = hold_variances(spread, count, norm.epsilon)
+    roots = invert_roots(variances.numbers, BYTE_TURNS if is_bytes else WIDE_TURNS)
     factors = multiply_stored(read_stored(roots), read_stored(np.float32(norm.factor))).numbers
     if is_bytes:
         return np.asarray(np.floor(factors / FACTOR_UNIT) * FACTOR_UNIT)
@@ -122,8 +126,18 @@ def _find_factors(norm: RowNorm, rows: Array, *, is_bytes: bool) -> Array:
     return np.asarray(np.floor(factors / units + 0.5) * units)
 
 
-def _hold_variances(variances: Array, count: int) -> Held:
+def _hold_variances(spread: Array, count: int, epsilon: float) -> Held:
+    """Both halves of 64 bits become floats, each times one over the square of the number of numbers."""
+    share = read_stored(np.float32(1) / np.float32(count * count))
+    high = spread >> WORD_BITS << WORD_BITS
+    parts = (read_stored(part.astype(np.float32)) for part in (high, spread - high))
+    first, second = (multiply_stored(part, share) for part in parts)
+    return first + second + read_stored(np.float32(epsilon))
+
+
+def _hold_byte_variances(spread: Array, count: int, epsilon: float) -> Held:
     """A sum that is divided by a power of two keeps its half of a unit."""
+    variances = spread / (count * count) + epsilon
     if count & (count - 1):
         return hold(variances, find_unit(variances, WIDE_BITS, LEAST_EXPONENT))
     return widen(variances.astype(np.float32))

@@ -12,13 +12,25 @@ typedef struct {
   int64_t total, squares;
 } RowSums;
 
-/* One over the root of a variance times the factor. A sum that is divided by a power of two keeps its half unit. */
-static double find_row_factor(const Norm *norm, RowSums sums, int64_t width, int turns) {
+/* The variance of bytes. A sum that is divided by a power of two keeps its half unit. */
+static double find_byte_variance(const Norm *norm, RowSums sums, int64_t width) {
   const double count = (double)width, total = (double)sums.total;
   const double variance = ((double)sums.squares * count - total * total) / (count * count) + norm->epsilon;
-  const int is_power = !(width & (width - 1));
-  const Wide held = is_power ? widen_half((float)variance) : hold_wide(variance, find_wide_unit(variance));
-  return multiply_wide(read_wide(invert_root(held.number, turns)), read_wide(norm->factor)).number;
+  if (!(width & (width - 1))) return widen_half((float)variance).number;
+  return hold_wide(variance, find_wide_unit(variance)).number;
+}
+
+/* That of words: both halves of 64 bits, each times one over the square of the number of what was added. */
+static double find_word_variance(const Norm *norm, RowSums sums, int64_t width) {
+  const int64_t spread = sums.squares * width - sums.total * sums.total, low = spread & 0xFFFFFFFF;
+  const Wide share = read_wide(1.0f / (float)(width * width)), epsilon = read_wide((float)norm->epsilon);
+  const Wide high = multiply_wide(read_wide((float)(spread - low)), share);
+  return add_wide(add_wide(high, multiply_wide(read_wide((float)low), share)), epsilon).number;
+}
+
+/* One over the root of a variance times the factor. */
+static double find_row_factor(const Norm *norm, double variance, int turns) {
+  return multiply_wide(read_wide(invert_root(variance, turns)), read_wide(norm->factor)).number;
 }
 
 /* Both parts of a sum, of 16 bits each, times one over the number of what was added. */
@@ -38,7 +50,7 @@ static void normalize_words(const Norm *norm, const uint16_t *restrict given, ui
     sums.squares += (int64_t)moved * moved;
   }
   const double mean = find_row_mean(sums.total + width * 32768, width);
-  double factor = find_row_factor(norm, sums, width, WIDE_TURNS), unit = find_power(factor) / (1 << FACTOR_LAST_BIT);
+  double factor = find_row_factor(norm, find_word_variance(norm, sums, width), WIDE_TURNS), unit = find_power(factor) / (1 << FACTOR_LAST_BIT);
   unit = unit > 1.0 / FACTOR_PARTS ? unit : 1.0 / FACTOR_PARTS;
   factor = floor(factor / unit + 0.5) * unit;
   for (int64_t at = 0; at < width; at += BLOCK) {
@@ -56,7 +68,8 @@ static void normalize_bytes(const Norm *norm, const uint8_t *restrict given, uin
     sums.squares += (int64_t)given[i] * given[i];
   }
   const double mean = floor((double)sums.total * (double)(1.0f / (float)width) * MEAN_PARTS) / MEAN_PARTS;
-  const double factor = floor(find_row_factor(norm, sums, width, BYTE_TURNS) * FACTOR_PARTS) / FACTOR_PARTS;
+  const double inverse = find_row_factor(norm, find_byte_variance(norm, sums, width), BYTE_TURNS);
+  const double factor = floor(inverse * FACTOR_PARTS) / FACTOR_PARTS;
   for (int64_t i = 0; i < width; i++) {
     const double step = floor((given[i] - mean) * (factor * norm->weights[i]) + norm->added[i]) + norm->zero;
     out[i] = (uint8_t)(step < 0 ? 0 : step < 255 ? step : 255);
