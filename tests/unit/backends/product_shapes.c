@@ -21,6 +21,7 @@ static void *find_room(size_t size) {
 #include "row_kernels.c"
 #include "half_kernels.c"
 #include "half_norms.c"
+#include "half_shares.c"
 #include "registered_ops.c"
 #undef malloc
 
