@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.halves import HalfArithmetic
+from edgewright.backends.cpu.patterns import cast_op
 from edgewright.backends.htp.half_conversions import read_as_halves
 from edgewright.backends.htp.half_functions import find_half_table
 from edgewright.backends.htp.half_pools import write_filter
@@ -184,16 +185,17 @@ REWRITES: dict[type[Op], Callable[[Graph, Node], None]] = {
 
 def _is_read_inside(node: Node, outputs: Collection[str]) -> bool:
     """Whether a conversion makes floats that are no result: those become real numbers outside."""
-    is_made = isinstance(node.op, Convert) and node.op.dtype == DType.FLOAT_32
-    return is_made and node.outputs[0] not in outputs
+    convert = cast_op(node, Convert)
+    return convert is not None and convert.dtype == DType.FLOAT_32 and node.outputs[0] not in outputs
 
 
 def _is_storing(graph: Graph, node: Node) -> bool:
     """Whether a float becomes an integer of 8 bits."""
-    if not isinstance(node.op, Convert) or graph.types[node.inputs[0]].dtype != DType.FLOAT_32:
+    convert = cast_op(node, Convert)
+    if convert is None or graph.types[node.inputs[0]].dtype != DType.FLOAT_32:
         return False
-    encoding = node.op.encoding
-    return node.op.dtype == DType.UFIXED_POINT_8 and encoding is not None and encoding.axis is None
+    encoding = convert.encoding
+    return convert.dtype == DType.UFIXED_POINT_8 and encoding is not None and encoding.axis is None
 
 
 def _stored_in_steps(graph: Graph, node: Node) -> None:
