@@ -16,11 +16,10 @@ from edgewright.core.numbers import Array, DType
 from edgewright.ir.graph import Node
 from edgewright.ir.op import Op
 from edgewright.ir.types import TensorType
-from edgewright.ops.reduce import ReduceSum
 
 if TYPE_CHECKING:
     from edgewright.ops.pool import PoolAvg2d
-    from edgewright.ops.reduce import ReduceMean
+    from edgewright.ops.reduce import ReduceMean, ReduceSum
 
 IMAGE_RANK, IMAGE_AXES = 4, (1, 2)
 # Rows that are added together, column after column; of those left over, sums have all their bits again after
@@ -46,6 +45,10 @@ class Held:
     def fill(self) -> "Held":
         """With all bits that a number may have."""
         return hold(self.numbers, _find_wide_unit(self.numbers))
+
+
+# One, without half a unit.
+WHOLE = Held(np.ones(()), np.asarray(1 - WIDE_BITS))
 
 
 def hold(numbers: Array, units: Array) -> Held:
@@ -74,20 +77,25 @@ def _is_image(given: TensorType, made: TensorType) -> bool:
 
 
 def average_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """Each place counts for its share."""
+    return _add_places(op, arrays[0].astype(np.float64), _find_mean_share(op))
+
+
+def add_halves(op: LibraryOp, arrays: Sequence[Array]) -> list[Array]:
+    """Each place counts as it is."""
+    return _add_places(op, arrays[0].astype(np.float64), WHOLE)
+
+
+def _add_places(op: LibraryOp, image: Array, share: Held) -> list[Array]:
     """Even and odd columns have sums of their own."""
-    image = arrays[0].astype(np.float64)
-    rows, columns = image.shape[1:3]
     even = _sum_columns(image, 0)
-    total = even + _sum_columns(image, 1) if columns > 1 else even.fill()
-    share = _find_own_share(op, rows * columns)
+    total = even + _sum_columns(image, 1) if image.shape[2] > 1 else even.fill()
     mean = hold(total.numbers * share.numbers, total.units + share.units + WIDE_BITS - 1)
     return [round_half(mean.numbers).reshape(op.made[0].static_shape())]
 
 
-def _find_own_share(op: LibraryOp, places: int) -> Held:
-    """Of a sum exactly one."""
-    is_sum = isinstance(op.op.specific(), ReduceSum)
-    return Held(np.ones(()), np.asarray(1 - WIDE_BITS)) if is_sum else find_share(places)
+def _find_mean_share(op: LibraryOp) -> Held:
+    return find_share(prod(op.given[0].static_shape()[1:3]))
 
 
 def find_share(places: int) -> Held:
@@ -97,10 +105,19 @@ def find_share(places: int) -> Held:
 
 
 def write_half_means(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str:
+    """With the share of each place."""
+    return _write_places(w, op, inputs, node, _find_mean_share(op))
+
+
+def write_half_sums(w: Writer, op: LibraryOp, inputs: list[str], node: Node) -> str:
+    """Without."""
+    return _write_places(w, op, inputs, node, WHOLE)
+
+
+def _write_places(w: Writer, op: LibraryOp, inputs: list[str], node: Node, share: Held) -> str:
     """Our kernel has a channel in each lane."""
     if find_kernels() is None or w.graph.types[node.inputs[0]].dtype != DType.FLOAT_32:
         raise NotOnEngine
-    share = _find_own_share(op, prod(op.given[0].static_shape()[1:3]))
     numbers = w.constant(np.asarray([share.numbers, np.exp2(share.units)], np.float64))
     means = w.node("MeanHalves", inputs[0], numbers, domain=DOMAIN)
     return w.node("Reshape", means, w.ints(op.made[0].static_shape()))

@@ -10,7 +10,14 @@ import numpy as np
 
 from edgewright.backends.cpu.registry import Lowering
 from edgewright.backends.htp.half_conversions import is_stored_in_words, store_words, write_words
-from edgewright.backends.htp.half_means import average_halves, is_whole_mean, is_whole_pool, write_half_means
+from edgewright.backends.htp.half_means import (
+    add_halves,
+    average_halves,
+    is_whole_mean,
+    is_whole_pool,
+    write_half_means,
+    write_half_sums,
+)
 from edgewright.backends.htp.half_norms import is_row_norm, normalize_halves, write_half_norm
 from edgewright.backends.htp.half_pools import (
     average_tiles,
@@ -261,13 +268,14 @@ KERNELS: dict[type[Op], tuple[tuple[Applies, Kernel], ...]] = {
         (is_present_mean, average_present),
     ),
     ReduceMean: ((is_whole_mean, average_halves), (is_channel_mean, average_channels)),
-    ReduceSum: ((is_whole_mean, average_halves), (is_channel_sum, add_channels)),
+    ReduceSum: ((is_whole_mean, add_halves), (is_channel_sum, add_channels)),
     ResizeBilinear: ((is_enlarged, enlarge_halves),),
     Softmax: ((_has_shares, _share),),
     Split: ((_has_32_bits, _copy_stored),),
     TopK: ((_is_any, _take_last_first),),
 }
 WRITERS: dict[Kernel, Lowering] = {
+    add_halves: write_half_sums,
     average_halves: write_half_means,
     average_present: write_present_means,
     average_tiles: write_tiles,
