@@ -7,7 +7,7 @@ from edgewright.backends.base import RunOptions
 from edgewright.backends.htp import HtpSimBackend
 from edgewright.ops.activation import HardSwish, Prelu
 from edgewright.ops.conv import DepthWiseConv2d
-from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseSubtract
+from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, ElementWiseSubtract
 from edgewright.ops.resize import ResizeBilinear
 from tests.native.equality import emulate
 from tests.native.random_nets import RandomNet
@@ -52,3 +52,22 @@ def test_wide_images_with_few_channels_are_enlarged_in_single_precision(size):
     simulated, emulated = run_both(net, net.add(op, net.add_input(1, *size)))
     # One element in a thousand is beside, by a float.
     assert np.mean(simulated == emulated) >= (0.997 if size[1] > 63 and size[2] < 9 else 1)
+
+
+@pytest.mark.parametrize("shape", [(1, 16, 16, 32), (1, 16, 16, 5), (1, 10, 64), (1, 8, 8, 1)])
+def test_a_sum_with_a_number_for_each_channel_is_rounded_with_the_product_before_it(shape):
+    net = RandomNet("fp16", np.random.default_rng(1))
+    row = [net.add_constant(net.random.normal(size=shape[-1:])) for _ in range(2)]
+    scaled = net.add(ElementWiseMultiply(), net.add_input(*shape), row[0])
+    simulated, emulated = run_both(net, net.add(ElementWiseAdd(), scaled, row[1]))
+    # One element in a thousand is beside, and one in four was.
+    assert np.mean(simulated == emulated) >= 0.997
+
+
+@pytest.mark.parametrize("channels", [8, 16, 48])
+@pytest.mark.parametrize("is_first", [False, True])
+def test_middles_go_to_the_even_float_behind_a_row_of_many_channels(channels, is_first):
+    net = RandomNet("fp16", np.random.default_rng(1))
+    pair = [net.add_constant(net.random.normal(size=channels)), net.add_input(1, 16, 16, channels)]
+    value = net.add(ElementWiseAdd(), *(pair if is_first else pair[::-1]))
+    np.testing.assert_array_equal(*run_both(net, value))

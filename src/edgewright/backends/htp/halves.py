@@ -46,13 +46,13 @@ FEWEST_CHANNELS = 16
 def has_even_ties(graph: Graph, node: Node) -> bool:
     """Whether middles go to the even neighbour: in sums of equal shapes and of products, not elsewhere.
 
-    A factor for each channel is no sum.
+    A factor for each channel is no sum; a constant that stands first has a number for each element.
     """
-    if _is_sum_of_equals(graph, node):
+    if _is_sum_of_equals(graph, node) or _has_row_before(graph, node):
         return True
     maker = graph.producer(node.inputs[0])
     if maker is not None and is_read_whole(graph, maker):
-        return True
+        return not _has_row_behind(graph, node, ElementWiseAdd)
     return node.op.has_even_ties_on_htp and not _is_factor(graph, node)
 
 
@@ -65,11 +65,30 @@ def _is_factor(graph: Graph, node: Node) -> bool:
 
 def is_read_whole(graph: Graph, node: Node) -> bool:
     """Whether all bits of a product's sums, or of a sum of equal shapes, are read by the one op behind it."""
-    is_sum = node.op.is_product or _is_sum_of_equals(graph, node)
-    if not is_sum or not graph.is_used_once(node.outputs[0]):
+    if not graph.is_used_once(node.outputs[0]) or not graph.consumers(node.outputs[0]):
         return False
     (reader,) = graph.consumers(node.outputs[0])
-    return reader.op.specific().reads_whole_sums_on_htp
+    if _has_row_behind(graph, node, ElementWiseMultiply):
+        return _has_row_behind(graph, reader, ElementWiseAdd)
+    is_sum = node.op.is_product or _is_sum_of_equals(graph, node)
+    return is_sum and reader.op.specific().reads_whole_sums_on_htp
+
+
+def _has_row_behind(graph: Graph, node: Node, kind: type[Op]) -> bool:
+    """Whether the second operand is a constant that has a number for each channel."""
+    if type(node.op.specific()) is not kind or node.inputs[0] in graph.constants:
+        return False
+    numbers, channels = graph.constants.get(node.inputs[1]), graph.types[node.inputs[0]].shape[-1:]
+    return numbers is not None and numbers.shape[-1:] == channels and numbers.size == numbers.shape[-1]
+
+
+def _has_row_before(graph: Graph, node: Node) -> bool:
+    """Whether the first operand of an addition is a constant with a number for each of many channels."""
+    if type(node.op.specific()) is not ElementWiseAdd:
+        return False
+    numbers, channels = graph.constants.get(node.inputs[0]), graph.types[node.inputs[1]].shape[-1:]
+    is_row = numbers is not None and numbers.shape[-1:] == channels and numbers.size == numbers.shape[-1]
+    return is_row and _is_at_least(channels[0], FEWEST_CHANNELS)
 
 
 def _is_sum_of_equals(graph: Graph, node: Node) -> bool:
