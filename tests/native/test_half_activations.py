@@ -8,6 +8,7 @@ from edgewright.backends.htp import HtpSimBackend
 from edgewright.ops.activation import HardSwish, Prelu
 from edgewright.ops.conv import DepthWiseConv2d
 from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseMultiply, ElementWiseSubtract
+from edgewright.ops.rearrange import Transpose
 from edgewright.ops.resize import ResizeBilinear
 from tests.native.equality import emulate
 from tests.native.random_nets import RandomNet
@@ -71,3 +72,11 @@ def test_middles_go_to_the_even_float_behind_a_row_of_many_channels(channels, is
     pair = [net.add_constant(net.random.normal(size=channels)), net.add_input(1, 16, 16, channels)]
     value = net.add(ElementWiseAdd(), *(pair if is_first else pair[::-1]))
     np.testing.assert_array_equal(*run_both(net, value))
+
+
+@pytest.mark.parametrize(("shape", "order"), [((1, 30, 1, 64), (0, 3, 1, 2)), ((1, 32, 30, 4), (0, 3, 2, 1))])
+def test_values_that_are_turned_alike_are_added_before_that(shape, order):
+    """How many channels there are then decides where middles go."""
+    net = RandomNet("fp16", np.random.default_rng(1))
+    turned = [net.add(Transpose(perm=order), net.add_input(*shape)) for _ in range(2)]
+    np.testing.assert_array_equal(*run_both(net, net.add(ElementWiseAdd(), *turned)))

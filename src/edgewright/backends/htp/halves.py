@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from edgewright.backends.cpu.halves import HalfArithmetic
-from edgewright.backends.cpu.patterns import cast_op
+from edgewright.backends.cpu.patterns import cast_op, find_origin
 from edgewright.backends.htp.half_conversions import read_as_halves
 from edgewright.backends.htp.half_functions import find_half_table
 from edgewright.backends.htp.half_pools import write_filter
@@ -18,6 +18,7 @@ from edgewright.ir.dims import Dim
 from edgewright.ir.encodings import Encoding
 from edgewright.ir.graph import Graph, Node
 from edgewright.ir.op import Op, given
+from edgewright.ir.traits import HtpWork
 from edgewright.ops.activation import HardSigmoid
 from edgewright.ops.cast import Cast
 from edgewright.ops.conv import DepthWiseConv2d
@@ -25,6 +26,7 @@ from edgewright.ops.elementwise import ElementWiseAdd, ElementWiseDivide, Elemen
 from edgewright.ops.elementwise_unary import Reciprocal
 from edgewright.ops.pool import PoolAvg2d
 from edgewright.ops.quant import Convert
+from edgewright.ops.rearrange import Reshape, Transpose
 from edgewright.passes.target.datatypes import replace_dtypes
 from edgewright.passes.target.narrow_float import narrow_float
 from edgewright.passes.target.retype_io import insert_after_input, insert_before_output
@@ -96,8 +98,19 @@ def _is_sum_of_equals(graph: Graph, node: Node) -> bool:
     if type(node.op) is not ElementWiseAdd:
         return False
     shapes = {_drop_ones(graph.types[value].shape) for value in node.inputs}
-    is_filled = all(shape and _is_at_least(shape[-1], FEWEST_CHANNELS) for shape in shapes)
+    before = {_find_turned(graph, value) for value in node.inputs}
+    # Values that were turned alike are added before that.
+    added = before if len(before) == 1 and () not in before else shapes
+    is_filled = all(shape and _is_at_least(shape[-1], FEWEST_CHANNELS) for shape in added)
     return len(shapes) == 1 and is_filled
+
+
+def _find_turned(graph: Graph, value: str) -> tuple[Dim, ...]:
+    """The axes, but those of length one, of what was turned to become a value; none where nothing was."""
+    origin, moves = find_origin(graph, value, (Transpose, Reshape))
+    made, first = ([dim for dim in graph.types[name].shape if dim != 1] for name in (value, origin))
+    is_turned = any(move.htp_work == HtpWork.TRANSPOSE for move in moves) and set(made) == set(first)
+    return tuple(first) if is_turned else ()
 
 
 def _drop_ones(shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
