@@ -55,7 +55,7 @@ def test_wide_images_with_few_channels_are_enlarged_in_single_precision(size):
     assert np.mean(simulated == emulated) >= (0.997 if size[1] > 63 and size[2] < 9 else 1)
 
 
-@pytest.mark.parametrize("shape", [(1, 16, 16, 32), (1, 16, 16, 5), (1, 10, 64), (1, 8, 8, 1)])
+@pytest.mark.parametrize("shape", [(1, 16, 16, 32), (1, 16, 16, 5), (1, 10, 64), (1, 8, 8, 1), ()])
 def test_a_sum_with_a_number_for_each_channel_is_rounded_with_the_product_before_it(shape):
     net = RandomNet("fp16", np.random.default_rng(1))
     row = [net.add_constant(net.random.normal(size=shape[-1:])) for _ in range(2)]

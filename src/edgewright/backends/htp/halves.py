@@ -80,17 +80,21 @@ def _has_row_behind(graph: Graph, node: Node, kind: type[Op]) -> bool:
     """Whether the second operand is a constant that has a number for each channel."""
     if type(node.op.specific()) is not kind or node.inputs[0] in graph.constants:
         return False
-    numbers, channels = graph.constants.get(node.inputs[1]), graph.types[node.inputs[0]].shape[-1:]
-    return numbers is not None and numbers.shape[-1:] == channels and numbers.size == numbers.shape[-1]
+    return _is_row_for(graph, node.inputs[1], node.inputs[0])
 
 
 def _has_row_before(graph: Graph, node: Node) -> bool:
     """Whether the first operand of an addition is a constant with a number for each of many channels."""
     if type(node.op.specific()) is not ElementWiseAdd:
         return False
-    numbers, channels = graph.constants.get(node.inputs[0]), graph.types[node.inputs[1]].shape[-1:]
-    is_row = numbers is not None and numbers.shape[-1:] == channels and numbers.size == numbers.shape[-1]
-    return is_row and _is_at_least(channels[0], FEWEST_CHANNELS)
+    is_row = _is_row_for(graph, node.inputs[0], node.inputs[1])
+    return is_row and graph.constants[node.inputs[0]].size >= FEWEST_CHANNELS
+
+
+def _is_row_for(graph: Graph, name: str, value: str) -> bool:
+    """Whether a constant has a number for each channel of a value, the last axis."""
+    numbers, channels = graph.constants.get(name), graph.types[value].shape[-1:]
+    return numbers is not None and numbers.ndim > 0 and (numbers.size,) == numbers.shape[-1:] == channels
 
 
 def _is_sum_of_equals(graph: Graph, node: Node) -> bool:
