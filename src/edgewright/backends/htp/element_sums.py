@@ -146,7 +146,8 @@ def bend_values(graph: Graph, node: Node) -> SumForm | None:
             graph, node, value, lambda numbers: np.where(numbers < 0, real.item() * numbers, numbers)
         )
     # Of all that slopes could be.
-    steepest = slopes.scales[0] * max(-slopes.offsets[0], LAST + slopes.offsets[0])
+    pairs = zip(slopes.scales, slopes.offsets, strict=True)
+    steepest = max(scale * max(-offset, LAST + offset) for scale, offset in pairs)
     ratio = float(np.float32(x.scales[0]) / np.float32(y.scales[0]))
     way, fine = (find_rescaling(ratio, BENT_PARTS, reach) for reach in (max(1.0, steepest), 1.0))
     if way is None or fine is None:
